@@ -202,7 +202,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
             raise CorruptError("its entries are larger than the file")
         header = parse_header(read_array(container, _HEADER))
         check_kind(header["kind"], kinds)
-        # The list of entry names has no checksum, unlike the content of an entry, so it is compared with the header.
+        # The contents of the entries have checksums, but the list of their names has none. Compare it with the header.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {

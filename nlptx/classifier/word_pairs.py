@@ -102,7 +102,7 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 
 def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-    """Return the log-odds of the label for the text without each group of words in ``removals``, (removals,)."""
+    """Return the log-odds of the label, (removals,), after each removal of words from the original text."""
     length, label, limit = len(explanation.words), explanation.label, model.settings.max_tokens
     words = RemainingWords(model.vocabulary, explanation.tokens)
     step = max(_MAX_SCORED // 16 // length, 1)

@@ -10,8 +10,8 @@ from nlptx.cli.reporter import print_note
 
 # Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# For an unknown variable, a note suggests the most similar variable of the current command, if the similarity of the
-# two names (0 to 1) is at least this number. Otherwise, the variables of all commands are considered.
+# Minimum similarity (0 to 1) of an unknown variable's name and the most similar variable of the current command. If it
+# is reached, a note suggests that variable; otherwise, the note suggests a variable of any command.
 _SIMILAR = 0.8
 
 

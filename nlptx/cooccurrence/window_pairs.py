@@ -101,7 +101,7 @@ class PairCounter:
         return int(self.positions_before[after] - self.positions_before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield tasks that cover all rows in order. A frequent word has a task of its own; rare words share tasks."""
+        """Yield tasks that cover all rows in order: one task per frequent word, and one per group of rare words."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:

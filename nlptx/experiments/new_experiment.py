@@ -77,9 +77,8 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     target = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(target, path):
-        # The relative path leads to another file, because one of its folders is a symbolic link. Therefore, symbolic
-        # links to folders are resolved. A symbolic link to the file itself is kept, because the name of the link's
-        # target may contain characters that are not allowed in a Makefile.
+        # One of the folders is a symbolic link, so the relative path leads to another file. Resolve links to folders,
+        # but keep a link to the file itself: the name of its target may contain characters that a Makefile forbids.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

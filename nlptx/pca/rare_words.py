@@ -59,11 +59,13 @@ def improve_rare_words(
 
     def estimate(columns: slice) -> None:
         weighted = vectors[:, columns] * to_weighted
+        # The sums over all words include the word itself, whose own part is subtracted.
         result[:, columns] = means @ (ngrams.T @ weighted) - sums[:, None] * weighted
 
     blocks = [slice(first, first + _COMPONENTS) for first in range(0, vectors.shape[1], _COMPONENTS)]
     for _ in workers.map(estimate, blocks):
         pass
+    # So far, the result contains s. Now e_w and u_w are added with their weights, and the sum gets the norm of u_w.
     result *= _ratio(1 - reliability, _norms(result)).astype(vectors.dtype)
     result += vectors * to_weighted.astype(vectors.dtype)
     result *= _ratio(norms, _norms(result)).astype(vectors.dtype)
@@ -71,9 +73,10 @@ def improve_rare_words(
 
 
 def _means_of_others(ngrams: sp.csr_matrix, reliability: NDArray) -> tuple[sp.csr_matrix, NDArray]:
-    """Return a matrix (V, G) that is 1 / (sum of r_j) where word w contains n-gram g, and its row sums (V,).
+    """Return the factors of the means m_gw: a sparse matrix (V, G), and the sum of each of its rows, (V,).
 
-    The sum is over the words j that contain g, without w. If it is 0, so is the entry.
+    If word w contains n-gram g, the entry is 1 / (sum of r_j over the other words j that contain g), or 0 if this sum
+    is 0.
     """
     words = np.repeat(np.arange(len(reliability)), np.diff(ngrams.indptr))
     others = (ngrams.T @ reliability)[ngrams.indices] - reliability[words]

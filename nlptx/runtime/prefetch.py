@@ -12,7 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# When the texts in the queue, or in a group, have at least this number of characters in total, no more texts are added.
+# Number of characters, in all texts of the queue or of a group together, from which on no more texts are added.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 

@@ -80,7 +80,7 @@ def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> l
 
 
 def _without_network(settings: TrainSettings, from_model: bool) -> list[str]:
-    """Return the names of the settings that have no effect without a network, and differ from their defaults."""
+    """Return the names of the settings that were changed, but have no effect without a network."""
     kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if from_model else []
     unused = [name for name in UNUSED if name not in kept]
     return [name for name in unused if getattr(settings, name) not in (DEFAULTS[name], EMPTY_ENCODER.get(name))]

@@ -34,8 +34,8 @@ def spelling_matrix(words: Sequence[str]) -> sp.csr_matrix:
     characters = np.frombuffer("".join(spellings).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
     negated = np.array([is_marked(each) for each in words], np.uint64)
     # numbers[i] identifies the n-gram of the current length that starts at position i. At first, the length is 1, and
-    # the number is the character, with an additional bit if the word is negated. Positions too near the end of a word
-    # keep an old number, which is not used again.
+    # the number is the character, with an additional bit if the word is negated. If the rest of the word is
+    # shorter than the current length, the position keeps an old number, which is not used again.
     numbers = characters | negated[word_ids] << _CHARACTER_BITS
     rows, columns, total = [], [], 0
     for length in range(2, max(LENGTHS) + 1):
