@@ -115,18 +115,18 @@ class SumTask:
     Args:
         block: number of the block.
         level: level of the partial sums to add.
-        first, after: the task adds the partial sums ``first`` to ``after - 1`` of this level.
+        start, stop: the task adds the partial sums ``start`` to ``stop - 1`` of this level.
         number: number of the resulting partial sum in the next level.
     """
 
     block: int
     level: int
-    first: int
-    after: int
+    start: int
+    stop: int
     number: int
 
     def __str__(self) -> str:
-        return f"rows of block {self.block}, sums {self.first} to {self.after - 1} of level {self.level}"
+        return f"rows of block {self.block}, sums {self.start} to {self.stop - 1} of level {self.level}"
 
 
 def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
@@ -140,7 +140,7 @@ def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
     """
     total = np.cumsum(np.minimum(2 * window * counts, len(counts)))
     cuts = np.searchsorted(total, np.arange(_BLOCK_ENTRIES, total[-1], _BLOCK_ENTRIES), side="right").tolist()
-    return [slice(first, after) for first, after in pairwise(sorted({0, *cuts, len(total)}))]
+    return [slice(start, stop) for start, stop in pairwise(sorted({0, *cuts, len(total)}))]
 
 
 def encode_partition(job: CountJob, task: EncodeTask) -> EncodeResult:
@@ -206,7 +206,7 @@ def count_partition(job: CountJob, task: EncodeTask) -> None:
 def sum_rows(job: CountJob, task: SumTask) -> None:
     """Add up several partial sums of a block of rows, and write the result."""
     words = len(job.vocabulary().vocabulary)
-    paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]
+    paths = [job.path("pairs", task.level, task.block, number) for number in range(task.start, task.stop)]
     total = sum_in_tree([_matrix(read_rows(path), words) for path in paths])
     lengths = np.diff(total.indptr).astype(np.int64)
     rows = SparseRows(total.indices.astype(np.int32, copy=False), total.data, lengths)

@@ -54,13 +54,13 @@ class PcaJob:
 
 @dataclass(frozen=True)
 class RowRange:
-    """The matrix rows ``first`` to ``after`` (exclusive) that a task processes."""
+    """The matrix rows ``start`` to ``stop`` (exclusive) that a task processes."""
 
-    first: int
-    after: int
+    start: int
+    stop: int
 
     def __str__(self) -> str:
-        return f"rows {self.first + 1:,} to {self.after:,}"
+        return f"rows {self.start + 1:,} to {self.stop:,}"
 
 
 def fit_on(
@@ -130,13 +130,13 @@ def _operator(
 def _totals(job: PcaJob, rows: RowRange) -> NDArray:
     """Return the sum of each matrix row in a range, (rows,)."""
     with MemoryBudget(job.memory) as budget:
-        return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
+        return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.start : rows.stop])
 
 
 def _transform(shared: tuple[PcaJob, NDArray | None], rows: RowRange) -> tuple[Slice, float]:
     """Transform and scale a range of rows. Return the slice, stored in a file, and the sum of its squared entries."""
     job, totals = shared
-    range_, settings = slice(rows.first, rows.after), job.settings
+    range_, settings = slice(rows.start, rows.stop), job.settings
     with MemoryBudget(job.memory) as budget:
         matrix = StoredCooccurrence.open(job.counts, budget).matrix
         part = transform_with(matrix, settings.transform, settings.smoothing, totals)[range_]

@@ -38,17 +38,17 @@ class InvertedIndex:
         """
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
-    def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
+    def windows_of(self, start: int, stop: int) -> NDArray[np.int64]:
         """Return the start of each window around a word in a range of ids: (windows,) indices in ``text``.
 
         The windows are grouped by segment, and within a segment by word.
 
         Args:
-            first: smallest word id in the range.
-            after: largest word id in the range, plus 1.
+            start: smallest word id in the range.
+            stop: largest word id in the range, plus 1.
         """
-        groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
-        return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
+        groups = zip(self.starts[start].tolist(), self.starts[stop].tolist(), strict=True)
+        return np.concatenate([self.windows[first:end] for first, end in groups]).astype(np.int64)
 
 
 def build_index(

@@ -49,9 +49,9 @@ def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
     group: list[Task] = []
     pairs = max_entries = 0
     for task in counter.tasks():
-        first, after = task
+        start, stop = task
         task_pairs = counter.pairs(task)
-        task_entries = min(task_pairs, (after - first) * counter.words)
+        task_entries = min(task_pairs, (stop - start) * counter.words)
         if group and (pairs + task_pairs > _PAIRS or max_entries + task_entries > entries):
             yield group
             group, pairs, max_entries = [], 0, 0

@@ -97,32 +97,32 @@ class PairCounter:
 
     def pairs(self, rows: Task) -> int:
         """Return the number of pairs to process for a range of rows, including pairs with padding."""
-        first, after = rows
-        return int(self.positions_before[after] - self.positions_before[first]) * self.window
+        start, stop = rows
+        return int(self.positions_before[stop] - self.positions_before[start]) * self.window
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks that cover all rows in order: one task per frequent word, and one per group of rare words."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
-            after = row + 1
-            if self.positions_before[after] - self.positions_before[row] <= dense:
+            stop = row + 1
+            if self.positions_before[stop] - self.positions_before[row] <= dense:
                 max_positions = self.positions_before[row] + self.step
                 full = int(np.searchsorted(self.positions_before, max_positions, side="right")) - 1
-                after = min(max(full, after), self.words)
-            yield row, after
-            row = after
+                stop = min(max(full, stop), self.words)
+            yield row, stop
+            row = stop
 
     def count(self, rows: Task) -> SparseRows:
         """Count the word pairs of a range of rows, and return the rows."""
-        first, after = rows
-        return self._row(first) if after == first + 1 else self._sorted(first, after)
+        start, stop = rows
+        return self._row(start) if stop == start + 1 else self._sorted(start, stop)
 
-    def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
-        """Yield the windows around words with ids ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
-        positions = self.index.windows_of(first, after)
-        for start in range(0, len(positions), self.step):
-            yield self.windows[positions[start : start + self.step]].view(np.int32)
+    def _around(self, start: int, stop: int) -> Iterator[NDArray[np.int32]]:
+        """Yield the windows around words with ids ``start`` to ``stop`` (exclusive), ``step`` windows at a time."""
+        positions = self.index.windows_of(start, stop)
+        for first in range(0, len(positions), self.step):
+            yield self.windows[positions[first : first + self.step]].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
         """Return the row of one word, by adding up the weights of its pairs in a dense vector."""
@@ -132,14 +132,14 @@ class PairCounter:
         columns = np.flatnonzero(row[: self.words] != 0)  # NumPy searches booleans six times as fast as floats
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
-    def _sorted(self, first: int, after: int) -> SparseRows:
+    def _sorted(self, start: int, stop: int) -> SparseRows:
         """Return the rows of several words, by sorting their pairs and summing the weights of equal pairs."""
-        around = list(self._around(first, after))
+        around = list(self._around(start, stop))
         if not around:  # none of these words occurs in this part of the corpus
-            return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
+            return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(stop - start, np.int64))
         words = np.concatenate(around).reshape(-1, self.window)
         columns = words.ravel()
-        rows = np.repeat(words[:, self.window // 2] - first, self.window)
+        rows = np.repeat(words[:, self.window // 2] - start, self.window)
         order = radix_argsort(columns)
         order = order[radix_argsort(rows[order])]
         columns, rows = columns[order], rows[order]
@@ -148,4 +148,4 @@ class PairCounter:
         sums = np.add.reduceat(self.tiled.take(order), starts)
         rows, columns = rows[starts], columns[starts]
         kept = np.flatnonzero((columns < self.words) & (sums > 0))
-        return SparseRows(columns[kept], sums[kept], np.bincount(rows[kept], minlength=after - first))
+        return SparseRows(columns[kept], sums[kept], np.bincount(rows[kept], minlength=stop - start))

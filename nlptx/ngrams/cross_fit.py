@@ -70,7 +70,7 @@ def fit_ngram_features(
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text. A text with a weight of 2 counts as two texts. None means that all
             weights are 1.
-        lexicon: prior of the weights of the first linear model, or None.
+        lexicon: prior of the weights of the ratio model, or None.
         budget: memory limit; None for no limit. The limit does not change the result. The features of the training
             texts can be read until the ``with`` block of the budget ends.
 

@@ -41,7 +41,7 @@ class TextFeatures:
 class NgramFeatures(PickledWithoutCache):
     """Log-count ratios and linear weights of all known n-grams.
 
-    The first linear model uses the ratios. The second model, which is optional, uses the LSA components.
+    The ratio model uses the ratios. The LSA model, which is optional, uses the LSA components.
 
     Args:
         order: length of the longest n-gram.
@@ -49,14 +49,14 @@ class NgramFeatures(PickledWithoutCache):
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the ratios are
             those of that model, and their number per n-gram may differ from E.
-        slopes: (G, E) float32 weights of the n-grams in the first model. For a text, the weights of its distinct
+        slopes: (G, E) float32 weights of the n-grams in the ratio model. For a text, the weights of its distinct
             n-grams are summed, and the sum is divided by the square root of the number of words.
         bias: (M E,) float32 biases of the linear models.
-        latent: (G, E) float32 weights of the n-grams in the second model. For a text, the weights of its distinct
+        latent: (G, E) float32 weights of the n-grams in the LSA model. For a text, the weights of its distinct
             n-grams are summed, and the sum is divided by the norm of the importances of these n-grams. None if there is
-            no second model.
+            no LSA model.
         importance: (G,) float32 importance of each n-gram in the LSA (:mod:`nlptx.ngrams.lsa`); None if there is no
-            second model.
+            LSA model.
     """
 
     order: int
@@ -118,7 +118,7 @@ class NgramFeatures(PickledWithoutCache):
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights (n, E) in the first model of the n-grams whose indices in ``keys`` are ``grams`` (n,)."""
+        """Return the weights (n, E) in the ratio model of the n-grams whose indices in ``keys`` are ``grams`` (n,)."""
         return self.slopes[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -51,15 +51,15 @@ class ModelData:
 
 
 def fit_part(data: ModelData, part: int) -> bytes:
-    """Fit both linear models on one part of the texts. The first model uses the ratios, the second the components.
+    """Fit the ratio model and the LSA model on one part of the texts.
 
     Returns:
         The arrays of both models, converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`. The arrays of
-        the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`) are followed by those of the second: weights
-        (G, E), bias (E,) and the contribution of each text to its own output, (texts, E).
+        the ratio model (see :class:`nlptx.ngrams.ratio_model.RatioModel`) are followed by those of the LSA model:
+        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E).
     """
     rows = data.parts[part]
-    model = fit_ratio_model(
+    ratio_model = fit_ratio_model(
         data.scaled[rows],
         data.targets[rows],
         data.settings.classes,
@@ -67,14 +67,14 @@ def fit_part(data: ModelData, part: int) -> bytes:
         None if data.lexicon_feature is None else data.lexicon_feature[rows],
         None if data.text_weights is None else data.text_weights[rows],
     )
-    second: tuple[NDArray, ...] = (np.zeros(0),) * 3
+    lsa_model: tuple[NDArray, ...] = (np.zeros(0),) * 3
     if data.components is not None:
-        second = _fit_components(data, data.components, rows)
-    return arrays_to_bytes([*model, *second])
+        lsa_model = _fit_lsa_model(data, data.components, rows)
+    return arrays_to_bytes([*ratio_model, *lsa_model])
 
 
-def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
-    """Fit the second linear model, which uses the LSA components, and return its arrays; see :func:`fit_part`."""
+def _fit_lsa_model(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
+    """Fit the LSA model and return its arrays; see :func:`fit_part`."""
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     used = rows[data.row_of[rows] >= 0]
     used_weights = None if data.text_weights is None else data.text_weights[used]

@@ -1,4 +1,4 @@
-"""Uses a lexicon as a prior for the first linear model of the n-gram features.
+"""Uses a lexicon as a prior for the ratio model of the n-gram features.
 
 If the value of an n-gram in the lexicon is v, the prior mean of its weight is s v instead of 0. The number s is fitted
 to the data; there is one s per output. Such a prior is equivalent to an additional feature: the sum of the values of

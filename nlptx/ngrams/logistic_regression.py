@@ -1,7 +1,7 @@
-"""Two logistic regressions that classify texts: one on the log-count ratios, and one on the LSA components.
+"""The two linear models: the ratio model, on log-count ratios, and the LSA model, on LSA components.
 
-The model on the ratios is NB-LR (Wang & Manning 2012; Mesnil et al. 2014). With ratios r, learned weights w and a bias
-b, its output is
+Both are logistic regressions that classify texts. The ratio model is NB-LR (Wang & Manning 2012; Mesnil et al. 2014).
+With ratios r, learned weights w and a bias b, its output is
 
     z = b + (sum of w_g r_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
@@ -23,11 +23,11 @@ from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
 # The linear models minimise the summed log-loss plus |w|^2 / (2 C), where C is called the inverse penalty. The two
-# constants are the values of C for the model on the ratios and for the model on the LSA components.
+# constants are the values of C for the ratio model and for the LSA model.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when it expects the next step to decrease the loss by at most TOLERANCE times
-# the loss. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts. The larger
+# the loss. For the ratio model, the tolerance is larger if there are at least _MANY_TEXTS texts. The larger
 # tolerance saves 40 % of the iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
@@ -39,7 +39,7 @@ def fit_linear(
     targets: NDArray,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit the model on the n-gram ratios.
+    """Fit the ratio model.
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
@@ -73,7 +73,7 @@ def fit_dense(
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the second linear model, which uses the LSA components. Return its weights (K, E) and bias (E,).
+    """Fit the LSA model. Return its weights (K, E) and bias (E,).
 
     Args:
         features: (texts, K) LSA components of each text, with a mean square of 1.

@@ -52,7 +52,7 @@ class FoldModelData:
         fold: (texts,) fold of each text.
         counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
-        lexicon: prior of the weights of the first linear model, or None.
+        lexicon: prior of the weights of the ratio model, or None.
         components: LSA components, or None.
         rows: matrix X (texts, G), from which the components of the labelled texts are computed; see
             :class:`.WeightedRows`. None if there are no components.
@@ -109,7 +109,7 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the second linear model, which uses the LSA components, and return the features with this model added.
+    """Fit the LSA model, and return the features with this model added.
 
     Returns:
         The features with both models, and the contribution (texts, E) of each text to its own outputs of the new model.

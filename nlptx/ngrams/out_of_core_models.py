@@ -6,10 +6,10 @@ weight. Each evaluation of the objective reads every block only once: the output
 and the gradient are computed together.
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
-greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each
-weight is therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here C is the inverse penalty, and h
-is an estimate of the second derivative of the loss with respect to this weight (exact for two classes if all outputs
-are 0). Axis letters: see :mod:`nlptx.ngrams`.
+greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the ratio model, each weight
+is therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here C is the inverse penalty, and h is an
+estimate of the second derivative of the loss with respect to this weight (exact for two classes if all outputs are 0).
+Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows
 from nlptx.ngrams.ratio_model import RatioModel
 
-# Maximum number of L-BFGS iterations for the model on the ratios and for the model on the components. More iterations
-# do not improve the models; see tests/benchmarks/TRIED.md.
+# Maximum number of L-BFGS iterations for the ratio model and for the LSA model. More iterations do not improve the
+# models; see tests/benchmarks/TRIED.md.
 _RATIO_ITERATIONS, _COMPONENT_ITERATIONS = 30, 50
 # Maximum of the second derivative of the logistic loss with respect to the output.
 _MAX_CURVATURE = 0.25
@@ -132,7 +132,7 @@ def fit_ratios(
     ratios: NDArray[np.float32],
     lexicon_feature: NDArray[np.float32] | None,
 ) -> RatioModel:
-    """Fit the model on the ratios, as :func:`nlptx.ngrams.ratio_model.fit_ratio_model` does for fewer texts.
+    """Fit the ratio model, as :func:`nlptx.ngrams.ratio_model.fit_ratio_model` does for fewer texts.
 
     Args:
         blocks: the matrix N, (texts, G).
@@ -177,7 +177,7 @@ def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], los
 def fit_on_components(
     components: OutOfCoreComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the second linear model, which uses the LSA components. Return its weights (K, E) and its bias (E,)."""
+    """Fit the LSA model. Return its weights (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
     important = rows.importance[:, None].astype(np.float64)
 

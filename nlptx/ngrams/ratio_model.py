@@ -1,4 +1,4 @@
-"""The first of the two linear models whose outputs are n-gram features: a logistic regression on the log-count ratios.
+"""The ratio model, one of the two linear models of the n-gram features: a logistic regression on log-count ratios.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """

@@ -89,7 +89,7 @@ def text_rows(
         workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each labelled text, or None.
-        lexicon: prior of the weights of the first linear model, or None.
+        lexicon: prior of the weights of the ratio model, or None.
         budget: memory limit; it does not change the result.
     """
     texts, words = len(labelled), words_of(labelled)

@@ -138,8 +138,8 @@ class RegionNgrams:
         for n, offset in enumerate(range(-AROUND, AROUND + 1)):
             if 0 < n < spaced.shape[1]:
                 rows += rows_of(table, spaced[:, n])
-            first, after = max(-offset, 0), len(spaced) - max(offset, 0)
-            result[first:after] += rows[first + offset : after + offset]
+            start, stop = max(-offset, 0), len(spaced) - max(offset, 0)
+            result[start:stop] += rows[start + offset : stop + offset]
         return result.take(positions, axis=0)
 
 

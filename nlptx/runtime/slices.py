@@ -20,11 +20,11 @@ def slices_up_to(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
     A length above ``max_sum`` is a group by itself.
     """
     ends = np.cumsum(lengths)
-    first = before = 0
-    while first < len(lengths):
-        after = max(int(np.searchsorted(ends, before + max_sum, side="right")), first + 1)
-        yield slice(first, after)
-        first, before = after, int(ends[after - 1])
+    start = before = 0
+    while start < len(lengths):
+        stop = max(int(np.searchsorted(ends, before + max_sum, side="right")), start + 1)
+        yield slice(start, stop)
+        start, before = stop, int(ends[stop - 1])
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -167,7 +167,7 @@ def start_from(
 def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
     """Yield the n-gram features of groups of texts.
 
-    The first E text features are the outputs of the first linear model. To these, the scores ``contributions`` (texts,
+    The first E text features are the outputs of the ratio model. To these, the scores ``contributions`` (texts,
     E) of the correction and the region filters are added.
     """
     for rows in groups_of(texts, np.arange(len(texts))):

@@ -228,7 +228,7 @@ def test_a_word_that_occurs_only_in_unlabelled_texts_is_learned_from_its_context
     outputs = {word: final.of(np.array([word])).text_features[1] for word in (good, bad, superb, awful)}
     assert min(outputs[good], outputs[superb]) > 0.02
     assert max(outputs[bad], outputs[awful]) < -0.02
-    assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the first model does not know the word
+    assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the ratio model does not know the word
 
 
 def test_short_phrases_among_long_texts_train_only_the_first_model():
@@ -239,7 +239,7 @@ def test_short_phrases_among_long_texts_train_only_the_first_model():
     assert (one.slopes != other.slopes).any()
     assert (
         one.of(np.array([3])).text_features[1] != one.bias[1]
-    )  # the second model has learned this word from the long texts
+    )  # the LSA model has learned this word from the long texts
 
 
 def test_short_texts_have_components_if_all_texts_are_short():
