@@ -85,12 +85,12 @@ def _strengths(
     row = 0
     for group in in_groups(texts, _WORDS_PER_GROUP):
         columns = column[np.concatenate(group)]
-        text = np.repeat(np.arange(len(group)), [len(ids) for ids in group])
         known = columns < len(words)
-        pairs = np.unique(text[known] * len(words) + columns[known])
-        present = sp.csr_matrix(
-            (np.ones(len(pairs)), np.divmod(pairs, max(len(words), 1))), shape=(len(group), len(words))
-        )
+        ends = np.cumsum([len(ids) for ids in group])
+        starts = np.append(0, np.cumsum(known)[ends - 1])
+        present = sp.csr_matrix((np.ones(starts[-1]), columns[known], starts), shape=(len(group), len(words))).tocsc()
+        present.sum_duplicates()
+        present.data[:] = 1
         rows = slice(row, row + len(group))
         in_class += (present.T @ weighted_labels[rows]).toarray()
         text_counts += present.T @ weights[rows]

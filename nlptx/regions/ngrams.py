@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.extension import keys_with_words
-from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.ngram_index import NgramIndex
-from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
-from nlptx.regions.spacing import in_groups, with_gaps
+from nlptx.regions.frequent_ngrams import frequent_ngrams
+from nlptx.regions.spacing import with_gaps
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Length of the longest n-grams.
@@ -22,13 +21,6 @@ BAG = 3
 AROUND = 2
 # Maximum distance between the position of a region and a word of its bag or of its n-grams.
 REACH = max(BAG - 1, AROUND)
-# Minimum number of occurrences of a single word, and of an n-gram of two or more words. Little can be learned from
-# rarer n-grams.
-_MIN_WORD_COUNT, _MIN_COUNT = 2, 15
-# Approximate number of words in a group of texts whose n-grams are counted at once.
-_WORDS_PER_GROUP = 1 << 20
-# Maximum number of n-grams of two or more words that are kept from one group to the next, to limit memory.
-_MAX_COUNTED = 1 << 22
 
 
 class RegionNgrams:
@@ -55,32 +47,10 @@ class RegionNgrams:
     ) -> tuple[RegionNgrams, NDArray[np.int64]]:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
-        After each group of texts, the rarest n-grams of two or more words are dropped if there are more than
-        _MAX_COUNTED of these n-grams. In a large corpus, the counts of rare n-grams are therefore slightly too low.
-
-        Args:
-            texts: word ids of each text; every id is less than ``words``.
-            words: vocabulary size V.
-            max_words: maximum number of n-grams of one word.
-            max_longer: maximum number of n-grams of two or more words.
-            workers: pool of threads; its size does not change the result.
+        For the arguments, see :func:`.frequent_ngrams.frequent_ngrams`.
         """
-
-        def work(group: list[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-            group_keys = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
-            longer = group_keys[:, 1:]
-            return np.bincount(group_keys[:, 0] - 1, minlength=words), *np.unique(
-                longer[longer >= 0], return_counts=True
-            )
-
-        counts = np.zeros(words, np.int64)
-        keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        for word_counts, *more in workers.map(work, in_groups(texts, _WORDS_PER_GROUP)):
-            counts += word_counts
-            every = union_of_sorted(keys, more[0])
-            keys, totals = _without_rarest(every, counts_of(every, keys, totals) + counts_of(every, *more))
-        frequent = _most_frequent(counts, _MIN_WORD_COUNT, max_words)
-        return cls(np.concatenate([frequent + 1, keys[_most_frequent(totals, _MIN_COUNT, max_longer)]]), words), counts
+        keys, counts = frequent_ngrams(texts, words, max_words, max_longer, workers)
+        return cls(keys, words), counts
 
     def with_words(self, words: int) -> RegionNgrams:
         """Return the same n-grams for a vocabulary that was extended to ``words`` words by appending new ones."""
@@ -141,20 +111,6 @@ class RegionNgrams:
             start, stop = max(-offset, 0), len(spaced) - max(offset, 0)
             result[start:stop] += rows[start + offset : stop + offset]
         return result.take(positions, axis=0)
-
-
-def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return n-grams and their counts, without the rarest n-grams if there are more than _MAX_COUNTED in total."""
-    while len(keys) > _MAX_COUNTED:
-        kept = counts > counts.min()
-        keys, counts = keys[kept], counts[kept]
-    return keys, counts
-
-
-def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) -> NDArray[np.intp]:
-    """Return, in ascending order, indices of the ``max_results`` largest counts, except counts below ``min_count``."""
-    order = np.argsort(-counts, kind="stable")[:max_results]
-    return np.sort(order[counts[order] >= min_count])
 
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:

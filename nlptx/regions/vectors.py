@@ -28,7 +28,6 @@ from nlptx.pca.power_iteration import power_iteration
 from nlptx.regions.contexts import positions_in
 from nlptx.regions.ngrams import ORDER, RegionNgrams
 from nlptx.regions.spacing import in_groups, with_gaps
-from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
@@ -42,8 +41,8 @@ _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # not matter.
 _TOLERANCE = 0.05
 # Approximate number of words in the texts that are processed at a time: when context words are counted, and when the
-# vectors of context words are summed.
-_WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
+# vectors of context words are summed. Workers return one array of sums for about _WORDS_PER_TASK words.
+_WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME, _WORDS_PER_TASK = 1 << 18, 1 << 13, 1 << 20
 
 Report = Callable[[float], None]
 
@@ -127,9 +126,8 @@ def _components(
     x -= mean.astype(np.float32)
     x *= np.sqrt(context_sizes).astype(np.float32)[:, None]
     x *= weights.astype(np.float32)
-    gram = x.T @ x
     pairs = power_iteration(
-        lambda block: gram @ block,
+        lambda block: x.T @ (x @ block),  # a few such products take less time than X^T X
         len(contexts),
         min(components, len(contexts)),
         tolerance=_TOLERANCE,
@@ -156,25 +154,25 @@ def _sums(
     """
     unknown = len(word_vectors) - 1
 
-    def work(group: list[NDArray[np.integer]]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        lengths = np.array([len(ids) for ids in group])
-        words = np.concatenate(group)
-        ngram_indices = ngrams.find(words, lengths)
-        ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
-        window_sums = _window_sums(word_vectors[ids])
-        after = window_sums[positions + NEAR]
-        parts = []
-        for n in range(ORDER):  # n-grams of n + 1 words
-            distinct, rows = _grouped(ngram_indices[:, n], len(ngrams))
-            parts.append((distinct, rows @ (after + window_sums[positions - n - FAR])))
-        return parts
+    def work(task: list[NDArray[np.integer]]) -> NDArray[np.float32]:
+        sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
+        for group in in_groups(task, _WORDS_SUMMED_AT_A_TIME):
+            lengths = np.array([len(ids) for ids in group])
+            words = np.concatenate(group)
+            ngram_indices = ngrams.find(words, lengths)
+            ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
+            window_sums = _window_sums(word_vectors[ids])
+            after = window_sums[positions + NEAR]
+            for n in range(ORDER):  # n-grams of n + 1 words
+                distinct, rows = _grouped(ngram_indices[:, n], len(ngrams))
+                sums[distinct] += rows @ (after + window_sums[positions - n - FAR])
+        return sums
 
     sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
-    groups = in_groups(texts, _WORDS_SUMMED_AT_A_TIME)
-    groups = counted(groups, lambda done: report(min(done * _WORDS_SUMMED_AT_A_TIME / total, 1)), every=64)
-    for parts in workers.map(work, groups):
-        for distinct, part_sums in parts:
-            sums[distinct] += part_sums
+    tasks = in_groups(texts, _WORDS_PER_TASK)
+    for done, part in enumerate(workers.map(work, tasks, isolated=total > _WORDS_PER_TASK), 1):
+        sums += part
+        report(min(done * _WORDS_PER_TASK / total, 1))
     return sums
 
 

@@ -9,14 +9,15 @@ from nlptx.nn import BinaryCrossEntropy, CrossEntropy, SquaredError
 from nlptx.regions import (
     RegionClassifier,
     RegionNgrams,
+    frequent_ngrams,
     learning,
     leave_one_out,
     region_outputs_without_each,
     winners,
 )
 from nlptx.regions import classifier as module
-from nlptx.regions import ngrams as ngram_module
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
+from nlptx.regions.ngrams import REACH
 from nlptx.regions.region_vectors import regions_of
 from nlptx.runtime.workers import Workers
 
@@ -25,7 +26,7 @@ WORDS, COMPONENTS, WORD_COMPONENTS, FILTERS = 9, 4, 2, 6
 
 @pytest.fixture(autouse=True)
 def few_occurrences(monkeypatch):
-    monkeypatch.setattr(ngram_module, "_MIN_COUNT", 2)
+    monkeypatch.setattr(frequent_ngrams, "_MIN_COUNT", 2)
 
 
 def some_texts(count=20, longest=14, seed=0):
@@ -114,7 +115,7 @@ def test_only_texts_that_are_not_cut_are_processed_together(monkeypatch):
     groups = [lengths for lengths in calls if len(lengths) > 1]
     assert groups
     assert all(sum(lengths) <= 30 and max(lengths) <= 5 for lengths in groups)
-    assert max(map(max, calls)) == 5 + ngram_module.REACH  # 5 words of a text, and the REACH words after them
+    assert max(map(max, calls)) == 5 + REACH  # 5 words of a text, and the REACH words after them
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(3), BinaryCrossEntropy(3), SquaredError(2)])

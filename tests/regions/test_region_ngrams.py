@@ -1,11 +1,12 @@
 """The n-grams of regions are compared with those that plain loops find."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.regions import RegionNgrams
-from nlptx.regions import ngrams as module
+from nlptx.regions import RegionNgrams, frequent_ngrams
 from nlptx.runtime.workers import Workers
 
 WORDS = 7
@@ -15,7 +16,7 @@ ALL = (100, 1000)
 
 @pytest.fixture(autouse=True)
 def few_occurrences(monkeypatch):
-    monkeypatch.setattr(module, "_MIN_COUNT", 2)
+    monkeypatch.setattr(frequent_ngrams, "_MIN_COUNT", 2)
 
 
 def some_texts(count=30, longest=12, seed=0):
@@ -43,10 +44,26 @@ def test_words_come_first_and_rare_ngrams_are_left_out():
     assert found == expected
 
 
+@pytest.mark.parametrize("most", [1, 5, 20, 60])
+def test_the_most_frequent_pairs_and_triples_are_those_that_plain_loops_count(most):
+    texts = some_texts(200)
+    ngrams, _ = RegionNgrams.count(texts, WORDS, 100, most)
+    counts = Counter()
+    for ids in texts:
+        for end in range(len(ids)):
+            for length in (2, 3):
+                if length <= end + 1:
+                    counts[key_of(ids[end + 1 - length : end + 1])] += 1
+                elif length == end + 2:
+                    counts[key_of(ids[: end + 1], starts_text=True)] += 1
+    expected = sorted(counts, key=lambda key: (-counts[key], key))[:most]
+    assert_array_equal(ngrams.keys[ngrams.single :], sorted(key for key in expected if counts[key] >= 2))
+
+
 def test_counting_in_several_groups_changes_nothing(monkeypatch):
     texts = some_texts()
     at_once = RegionNgrams.count(texts, WORDS, *ALL)[0].keys
-    monkeypatch.setattr(module, "_WORDS_PER_GROUP", 10)
+    monkeypatch.setattr(frequent_ngrams, "_WORDS_PER_GROUP", 10)
     assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL)[0].keys, at_once)
     with Workers(2) as workers:
         assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL, workers)[0].keys, at_once)
@@ -55,10 +72,10 @@ def test_counting_in_several_groups_changes_nothing(monkeypatch):
 def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):
     frequent = [0, 1, 2]
     texts = [ids for rare in some_texts(60, 8, seed=1) for ids in (np.array(frequent, np.int32), rare)]
-    monkeypatch.setattr(module, "_WORDS_PER_GROUP", 10)
+    monkeypatch.setattr(frequent_ngrams, "_WORDS_PER_GROUP", 10)
     complete, _ = RegionNgrams.count(texts, WORDS, 100, 3)
     everything = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
-    monkeypatch.setattr(module, "_MAX_COUNTED", 20)
+    monkeypatch.setattr(frequent_ngrams, "_MAX_COUNTED", 20)
     limited, _ = RegionNgrams.count(texts, WORDS, 100, 3)
     assert_array_equal(limited.keys, complete.keys)
     fewer = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.regions import RegionNgrams, contexts
-from nlptx.regions import ngrams as ngram_module
+from nlptx.regions import RegionNgrams, contexts, frequent_ngrams
 from nlptx.regions import vectors as module
 from nlptx.regions.contexts import context_weights
 from nlptx.regions.vectors import fit_vectors
@@ -16,11 +15,12 @@ WORDS = 30
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch):
-    monkeypatch.setattr(ngram_module, "_MIN_COUNT", 2)
+    monkeypatch.setattr(frequent_ngrams, "_MIN_COUNT", 2)
     monkeypatch.setattr(contexts, "_TOO_FREQUENT", 2)
     monkeypatch.setattr(contexts, "_MIN_COUNT", 3)
     monkeypatch.setattr(module, "_WORDS_SUMMED_AT_A_TIME", 64)
     monkeypatch.setattr(module, "_WORDS_COUNTED_AT_A_TIME", 100)
+    monkeypatch.setattr(module, "_WORDS_PER_TASK", 300)
 
 
 def some_texts(count=60, seed=0):
@@ -78,16 +78,17 @@ def test_components_of_a_large_corpus_come_from_some_of_the_texts(monkeypatch):
     assert abs(vectors(pairs) @ vectors(pairs).T - from_all @ from_all.T).max() > 0.01
 
 
-def test_the_number_of_workers_and_the_groups_change_no_bit(monkeypatch):
+def test_the_kind_and_number_of_workers_change_no_bit():
     texts = some_texts()
     ngrams, counts = RegionNgrams.count(texts, WORDS, WORDS, 1000)
     weights = np.linspace(0, 1, WORDS)
 
-    def vectors(jobs):
-        with Workers(jobs) as workers:
+    def vectors(jobs, processes=False):
+        with Workers(jobs, processes=processes) as workers:
             return fit_vectors(texts, ngrams, counts, weights, 256, np.random.default_rng(2), workers)
 
     assert_array_equal(vectors(1), vectors(3))
+    assert_array_equal(vectors(1), vectors(2, processes=True))
 
 
 def test_without_context_words_the_vectors_are_zero():
