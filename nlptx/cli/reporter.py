@@ -217,13 +217,13 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
     from rich.text import Text
 
+    from nlptx.runtime.processes import harmless_threads
     from nlptx.runtime.signals import signals_held
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # Threads started in this block do not receive signals. No signal can thus reach the thread that draws the bar while
-    # a fork is in progress.
-    with signals_held():
+    # A thread started in this block receives no signals, so none can reach it while a fork is in progress.
+    with signals_held(), harmless_threads():
         progress.start()
     console.show_cursor(True)  # a hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9
     try:

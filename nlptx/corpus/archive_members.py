@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tarfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Self, cast
@@ -73,10 +72,10 @@ class _ForwardOnlyFile:
             pass
 
 
-def read_members(name: str, max_bytes: int) -> Iterator[tuple[str, io.BufferedReader | None]]:
-    """Yield the name of each file in an archive, and a stream of at most the first ``max_bytes`` bytes of the file.
+def read_members(name: str, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the name of each file in an archive, and at most the first ``max_bytes`` bytes of the file.
 
-    For a link to another file, the stream is None.
+    Instead of the contents, None is yielded for a link to another file.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.
@@ -90,7 +89,7 @@ def read_members(name: str, max_bytes: int) -> Iterator[tuple[str, io.BufferedRe
                 contents = file.read(size)
                 if len(contents) < size:
                     raise tarfile.ReadError("unexpected end of data")
-                yield member.name, io.BufferedReader(cast(Any, io.BytesIO(contents)))
+                yield member.name, contents
             elif member.islnk() or member.issym():
                 yield member.name, None
             # Without these two calls, the lists of members and headers would grow with the archive.

@@ -5,11 +5,13 @@ Files whose names are numbers are documents too, because the documents of the 20
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 from nlptx.corpus.archive_members import read_members
 from nlptx.corpus.compression import is_compressed
@@ -29,6 +31,8 @@ _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 # Prefixes of the names of text files that are not documents, such as hidden files and the lists of web addresses in the
 # aclImdb corpus (urls_pos.txt).
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
+# Size in bytes from which on an archive is read in the background, and total size of the members of a batch.
+_MIN_ARCHIVE_BYTES, _BATCH_BYTES = 1 << 20, 1 << 20
 
 
 def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
@@ -80,18 +84,35 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
     has_documents, skipped = False, _Skipped("", options)
-    for path, stream in read_members(name, MAX_PACKED_BYTES + 1):
+    for path, contents in _members(name):
         location = _locate(path, "", options)
         if location is None:
             skipped.add(path)
-        elif stream is None:
+        elif contents is None:
             skipped.add_link(path)
         else:
             has_documents = True
+            stream = io.BufferedReader(cast(Any, io.BytesIO(contents)))
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
     if not has_documents:
         raise skipped.nothing_in(name)
     skipped.report(name, on_note)
+
+
+def _members(name: str) -> Iterator[tuple[str, bytes | None]]:
+    """Yield what :func:`.read_members` yields; a large archive is decompressed in another process, which saves time."""
+    if os.path.getsize(name) < _MIN_ARCHIVE_BYTES:
+        yield from read_members(name, MAX_PACKED_BYTES + 1)
+        return
+    from nlptx.runtime.background import in_background  # slow to import
+
+    yield from in_background(lambda: read_members(name, MAX_PACKED_BYTES + 1), _size, _BATCH_BYTES)
+
+
+def _size(member: tuple[str, bytes | None]) -> int:
+    """Return the approximate size of an archive member in bytes."""
+    path, contents = member
+    return len(path) + len(contents or b"")
 
 
 class _Skipped:

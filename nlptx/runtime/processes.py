@@ -13,15 +13,18 @@ import pickle
 import signal
 import stat
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, NoReturn
+from weakref import WeakSet
 
 from nlptx.errors import NlptxError
 from nlptx.runtime.signals import STOP_SIGNALS, signals_held
 
 _OPEN_FILES = "/proc/self/fd"
+_harmless: WeakSet[threading.Thread] = WeakSet()
 
 
 class Process:
@@ -87,8 +90,17 @@ def is_only_thread() -> bool:
     wait forever for a lock, for example the lock of a module import, a logger or a library. Notebooks always have other
     threads. Threads outside Python do not matter here: the C library prepares its memory for a fork, OpenBLAS stops its
     threads before a fork and starts them again afterwards, and the child processes use one BLAS thread and no OpenMP.
+    Threads that were started in a :func:`harmless_threads` block do not matter either.
     """
-    return len(sys._current_frames()) == 1
+    return len(sys._current_frames().keys() - {thread.ident for thread in _harmless if thread.is_alive()}) == 1
+
+
+@contextmanager
+def harmless_threads() -> Iterator[None]:
+    """A block that starts threads which hold no lock that a forked process needs, such as one that draws a bar."""
+    before = set(threading.enumerate())
+    yield
+    _harmless.update(set(threading.enumerate()) - before)
 
 
 @contextmanager

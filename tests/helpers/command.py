@@ -206,14 +206,16 @@ class Running:
     Args:
         arguments: arguments of nlptx.
         terminal: numbers of the streams (0 input, 1 output, 2 errors) that are connected to one terminal.
+        program: Python source to run instead, with the same arguments.
         cwd: working directory.
         env: changes to the environment.
     """
 
-    def __init__(self, *arguments, terminal=(), cwd=None, env=None):
+    def __init__(self, *arguments, terminal=(), program=None, cwd=None, env=None):
         self.screen, slave = pty.openpty() if terminal else (None, None)
         ends = [slave if number in terminal else PIPE for number in range(3)]
-        self.process = start(*arguments, cwd=cwd, env=env, stdin=ends[0], stdout=ends[1], stderr=ends[2])
+        streams = dict(zip(("stdin", "stdout", "stderr"), ends, strict=True))
+        self.process = start(*arguments, program=program, cwd=cwd, env=env, **streams)
         if slave is not None:
             os.close(slave)
         self.seen = b""
