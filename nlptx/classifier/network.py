@@ -26,9 +26,9 @@ class Network(Layer):
     E outputs. Text features are multiplied by the learned matrix W and added to the outputs of the network. Initially,
     W averages the outputs of the linear models, so that the encoder learns to correct their errors.
 
-    If the model is multi-label, or if the n-gram features are sparse because there are many classes, each text feature
-    belongs to one class. W connects such a feature only to the output of its class, so the size of W is proportional to
-    the number of classes.
+    If the model is multi-label, or if there are so many classes that each has a linear model of its own
+    (:mod:`nlptx.ngrams.sparse_cross_fit`), each text feature belongs to one class. W connects such a feature only to
+    the output of its class, so the size of W is proportional to the number of classes.
 
     Args:
         settings: architecture of the network.

@@ -57,8 +57,8 @@ class EncodedText:
     Args:
         model: trained network.
         ids: (T,) word ids of the text.
-        ngrams: (T, order) indices of the n-grams of 1 to order words that end at each word; order is 0 without n-gram
-            features.
+        ngrams: (T, order) for each word, the indices of the n-grams of 1 to ``order`` words that end there; ``order``
+            is 0 without n-gram features.
         spans: slice of ``ids`` for each window.
     """
 
@@ -83,7 +83,7 @@ class EncodedText:
 
         Args:
             ids: (n, T) word ids.
-            ngrams: (n, T, order) indices of the n-grams of 1 to order words that end at each word.
+            ngrams: (n, T, order) for each word, the indices of the n-grams of 1 to ``order`` words that end there.
         """
         settings, features = self.model.settings, self.model.ngram_features
         layout = Layout(

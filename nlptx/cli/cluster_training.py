@@ -99,7 +99,7 @@ def print_experiment_plan(
     cluster: ClusterOptions,
     common: CommonOptions,
 ) -> None:
-    """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
+    """Print the number of texts, the memory that a worker needs, and, estimated from a sample, the training time.
 
     Args:
         experiment: labelled texts, and the number of folds.

@@ -41,7 +41,7 @@ _SIGNATURES = {
     b"%PDF-": NotText("a PDF document", "Extract its text first, for example with pdftotext."),
     b"{\\rtf1": NotText("an RTF document", _AS_TEXT),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file in the old format", _AS_CSV_OR_TEXT),
-    b"PAR1\x15": NotText("a Parquet table", "Pass a file whose name ends in .parquet."),
+    b"PAR1\x15": NotText("a Parquet table", "Parquet is read only from a file whose name ends in .parquet."),
     b"ARROW1\0": NotText("an Arrow table", "Save it as CSV or JSON lines, and use that file."),
     b"SQLite format 3\0": NotText("an SQLite database", "Export a table: sqlite3 -header -csv FILE 'SELECT ...'."),
     b"\x93NUMPY": NotText("a NumPy array", _NO_TEXT),
@@ -127,7 +127,7 @@ def _binary(head: bytes) -> NotText | None:
         kind = _SIGNATURES[signature[0]]
         return _zip(head) or kind if head.startswith(b"PK") else kind
     if head[257:262] == b"ustar":
-        return NotText("a tar archive", "Pass a file whose name ends in .tar.")
+        return NotText("a tar archive", "An archive is read only from a file whose name ends in .tar.")
     if len(head) < _MIN_BYTES or b"\0" not in head:
         return None
     if encoding := _unmarked_utf16(head):

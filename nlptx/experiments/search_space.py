@@ -51,9 +51,10 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Approximate mean number of groups of settings in which a randomly changed copy differs from the original.
+# To find new settings, tuning changes copies of earlier settings at random. Approximate mean number of choices (see
+# _CHOICES) that change in a copy.
 _CHANGES = 2
-# Number of randomly changed copies from which the additive model chooses, and the strength of the model's
+# Number of copies from which the additive model chooses, and the strength of the model's
 # regularisation.
 _POOL, _RIDGE = 50, 0.3
 # Settings, as stage.setting -> value.

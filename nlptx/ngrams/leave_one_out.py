@@ -18,8 +18,8 @@ class FeaturesWithoutEach(NamedTuple):
 
     Args:
         next_ngrams: (T, order - 1, order) indices of n-grams. For each left-out word (first axis) and each of the
-            order - 1 words after it (second axis), the array contains the n-grams of 1 to ``order`` words that end
-            there (third axis); see :meth:`NgramFeatures.find`.
+            order - 1 words after it (second axis), the array contains the n-grams of 1 to ``order`` words (third axis)
+            that end at the later word once the left-out word is removed; see :meth:`NgramFeatures.find`.
         text_features: (T, M E) float32 outputs of the M linear models.
     """
 

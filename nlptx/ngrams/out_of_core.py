@@ -129,9 +129,9 @@ def fit_out_of_core(
 
 
 def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
-    """Yield the models fitted on each part of the texts: for each fold, all texts outside it, and finally all texts.
+    """Yield, for each fold, the models fitted on all texts outside it, and finally the models fitted on all texts.
 
-    On a cluster, every part is a task.
+    Each of these sets of texts is called a part. On a cluster, every part is a task.
     """
     if workers.store is not None:
         yield from workers.map_shared(fit_fold_models, data.stored(workers.store), range(parts))

@@ -124,7 +124,7 @@ class MultiHeadAttention(Layer):
         return (("qkv", self.qkv), ("out", self.out))
 
     def _split(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
-        """Return an array (N, 3 H K) as views, one for each stack of n windows with T tokens: (3, n, H, T, K).
+        """Return views of ``qkv`` (N, 3 H K): for each stack of n windows with T tokens, one view (3, n, H, T, K).
 
         Each view contains the Q, K and V of its windows.
         """
@@ -132,7 +132,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 
     def _split_heads(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """Return an array (N, H K) as views, one for each stack of n windows with T tokens: (n, H, T, K)."""
+        """Return views of ``x`` (N, H K): for each stack of n windows with T tokens, one view (n, H, T, K)."""
         shape = (self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 

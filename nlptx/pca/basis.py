@@ -47,8 +47,8 @@ class Basis:
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns than
         ``block``. The block is orthogonalised in two passes, because the first pass leaves rounding errors. A column
         that becomes much shorter in the second pass consisted only of rounding errors. The first pass subtracts only
-        the projections onto the eigenvectors and onto the last two blocks. It skips the earlier blocks: because A is
-        symmetric, A times the last block is already orthogonal to them.
+        the projections onto the eigenvectors and onto the last two blocks. If there are earlier blocks, ``block`` is A
+        times the last block, which is already orthogonal to the earlier ones, because A is symmetric.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)

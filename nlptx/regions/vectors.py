@@ -98,7 +98,7 @@ def _components(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return D U L^(-1/4) for the K context words ``contexts``, (K, R)."""
+    """Return the matrix D U L^(-1/4), (K, R), with one row for each of the K context words ``contexts``."""
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
     row, column = (positions_in(words, len(counts)) for words in (frequent, contexts))
 

@@ -18,7 +18,7 @@ needs_matplotlib = pytest.fixture(lambda: pytest.importorskip("matplotlib", reas
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
-@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
+@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("PDF", b"%PDF")])
 def test_the_word_map_as_an_image(tmp_path, work, suffix, start):
     path = tmp_path / f"map.{suffix}"
     plot_words(load_embeddings(str(work / "embeddings.npz")), str(path))
@@ -46,13 +46,12 @@ def test_any_word_vectors_can_be_plotted(tmp_path, vectors, words):
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
-@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
-def test_the_evaluation_as_an_image(tmp_path, work, suffix, start):
-    paths = [tmp_path / f"{name}.{suffix}" for name in ("first", "second")]
+def test_the_evaluation_as_an_image(tmp_path, work):
+    paths = [tmp_path / name for name in ("first.png", "second.png")]
     for start_command, path in zip((run, call), paths, strict=True):
         start_command("evaluate", work / "test.tsv", "-m", work / "model.npz", "--plot", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert paths[0].read_bytes().startswith(start)
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
