@@ -226,11 +226,11 @@ def _grouped(
         ends = np.concatenate([[0], np.cumsum(per_token * part + per_document)])
         start = 0
         while start < len(part):
-            after = int(np.searchsorted(ends, ends[start] + limit - cost, side="right")) - 1
-            after = max(after, start if group else start + 1)
-            group.append(part[start:after])
-            cost += int(ends[after] - ends[start])
-            start = after
+            stop = int(np.searchsorted(ends, ends[start] + limit - cost, side="right")) - 1
+            stop = max(stop, start if group else start + 1)
+            group.append(part[start:stop])
+            cost += int(ends[stop] - ends[start])
+            start = stop
             if start < len(part):
                 yield np.concatenate(group)
                 group, cost = [], 0

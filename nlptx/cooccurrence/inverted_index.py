@@ -81,8 +81,8 @@ def build_index(
     starts = np.empty((words + 1, len(segments)), np.int64)
 
     def index_segment(number: int) -> None:
-        first, after = edges[number], edges[number + 1]
-        kept, lengths = _without_unknown(vocabulary_ids[ids.read(start + first, start + after)], segments[number])
+        first, end = edges[number], edges[number + 1]
+        kept, lengths = _without_unknown(vocabulary_ids[ids.read(start + first, start + end)], segments[number])
         # `local[i]` is the start of the window around the i-th kept word, as an index in this segment's part of `text`.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)

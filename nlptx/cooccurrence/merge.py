@@ -56,8 +56,8 @@ def sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
     return parts[0]
 
 
-def _slice(part: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
-    """Return the rows ``first`` to ``after`` (exclusive) of a matrix with the row pointers ``indptr``."""
-    start, stop = int(indptr[first]), int(indptr[after])
-    entries = (part.values.read(start, stop), part.columns.read(start, stop), indptr[first : after + 1] - start)
-    return sp.csr_matrix(entries, shape=(after - first, part.words))
+def _slice(part: SpilledMatrix, indptr: NDArray[np.int64], start: int, stop: int) -> sp.csr_matrix:
+    """Return the rows ``start`` to ``stop`` (exclusive) of a matrix with the row pointers ``indptr``."""
+    first, end = int(indptr[start]), int(indptr[stop])
+    entries = (part.values.read(first, end), part.columns.read(first, end), indptr[start : stop + 1] - first)
+    return sp.csr_matrix(entries, shape=(stop - start, part.words))

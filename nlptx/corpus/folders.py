@@ -84,7 +84,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
     has_documents, skipped = False, _Skipped("", options)
-    for path, contents in _members(name):
+    for path, contents in _members(name, options):
         location = _locate(path, "", options)
         if location is None:
             skipped.add(path)
@@ -99,14 +99,24 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     skipped.report(name, on_note)
 
 
-def _members(name: str) -> Iterator[tuple[str, bytes | None]]:
-    """Yield what :func:`.read_members` yields; a large archive is decompressed in another process, which saves time."""
-    if os.path.getsize(name) < _MIN_ARCHIVE_BYTES:
-        yield from read_members(name, MAX_PACKED_BYTES + 1)
+def _members(name: str, options: ReadOptions) -> Iterator[tuple[str, bytes | None]]:
+    """Yield what :func:`.read_members` yields, except that files that are not to be read have no contents.
+
+    To save time, the members of a large archive are found, and decompressed, in another process.
+    """
+
+    def members() -> Iterator[tuple[str, bytes | None]]:
+        for path, contents in read_members(name, MAX_PACKED_BYTES + 1):
+            yield path, contents if contents is None or _locate(path, "", options) else b""
+
+    # Another process could not open a file that has only a descriptor in this process.
+    is_descriptor = os.path.islink(name) and os.readlink(name).startswith(("/dev/", "/proc/"))
+    if is_descriptor or os.path.getsize(name) < _MIN_ARCHIVE_BYTES:
+        yield from members()
         return
     from nlptx.runtime.background import in_background  # slow to import
 
-    yield from in_background(lambda: read_members(name, MAX_PACKED_BYTES + 1), _size, _BATCH_BYTES)
+    yield from in_background(members, _size, _BATCH_BYTES)
 
 
 def _size(member: tuple[str, bytes | None]) -> int:

@@ -87,7 +87,10 @@ def _pairs(
 
 
 def _occurrences(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sp.csr_matrix:
-    """Return a matrix with the number of times that each pair of a row and a column occurs in the two arrays."""
+    """Return a matrix with the number of times that each pair of a row and a column occurs in the two arrays.
+
+    The counts are int32: the texts have fewer than 2^31 words in total.
+    """
     return sp.csr_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape=shape)
 
 

@@ -41,8 +41,11 @@ _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # not matter.
 _TOLERANCE = 0.05
 # Approximate number of words in the texts that are processed at a time: when context words are counted, and when the
-# vectors of context words are summed. Workers return one array of sums for about _WORDS_PER_TASK words.
-_WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME, _WORDS_PER_TASK = 1 << 18, 1 << 13, 1 << 20
+# vectors of context words are summed.
+_WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
+# A worker returns one array of sums, with a row for every n-gram, for about this many words. At most _MAX_SUMMING
+# workers compute such arrays at a time, because an array may have 80 MB.
+_WORDS_PER_TASK, _MAX_SUMMING = 1 << 20, 4
 
 Report = Callable[[float], None]
 
@@ -170,9 +173,10 @@ def _sums(
 
     sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
     tasks = in_groups(texts, _WORDS_PER_TASK)
-    for done, part in enumerate(workers.map(work, tasks, isolated=total > _WORDS_PER_TASK), 1):
-        sums += part
-        report(min(done * _WORDS_PER_TASK / total, 1))
+    with workers.at_most(_MAX_SUMMING) as pool:
+        for done, part in enumerate(pool.map(work, tasks, isolated=total > _WORDS_PER_TASK), 1):
+            sums += part
+            report(min(done * _WORDS_PER_TASK / total, 1))
     return sums
 
 

@@ -14,11 +14,11 @@ T = TypeVar("T")
 def in_background(items: Callable[[], Iterable[T]], size: Callable[[T], int], batch_size: int) -> Iterator[T]:
     """Yield the items of ``items()``, which a forked process computes in batches, one batch ahead of the caller.
 
-    If there is only one core, or forking is not safe, the items are computed in this process. An error that ``items``
-    raises is raised here, after all items before it.
+    If there is only one core, or if this program has other threads, so that forking is not safe, the items are computed
+    in this process. An error that ``items`` raises is raised here, after all items before it.
 
     Args:
-        items: function that returns the items. The items must be picklable.
+        items: function that returns the items. The items and all errors must be picklable.
         size: function that returns the size of an item.
         batch_size: total size of the items of a batch, except that the last item may exceed it.
 
@@ -33,7 +33,7 @@ def in_background(items: Callable[[], Iterable[T]], size: Callable[[T], int], ba
         receive = processes[0].start(None)
         while True:
             batch, error = receive()
-            if batch:
+            if batch and error is None:
                 receive = processes[0].start(None)
             yield from batch
             if error is not None:

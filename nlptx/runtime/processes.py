@@ -8,6 +8,7 @@ children end too.
 from __future__ import annotations
 
 import gc
+import io
 import os
 import pickle
 import signal
@@ -97,7 +98,10 @@ def is_only_thread() -> bool:
 
 @contextmanager
 def harmless_threads() -> Iterator[None]:
-    """A block that starts threads which hold no lock that a forked process needs, such as one that draws a bar."""
+    """A block that starts threads whose locks forked processes do not need, such as a thread that draws a bar.
+
+    Such a thread may hold the lock of sys.stderr, so forked processes replace sys.stderr.
+    """
     before = set(threading.enumerate())
     yield
     _harmless.update(set(threading.enumerate()) - before)
@@ -141,7 +145,7 @@ def _send(pipe: BinaryIO, message: Any) -> None:
 def _killed() -> NlptxError:
     return NlptxError(
         "a worker process was killed",
-        hint="The system kills processes when memory is short. Use `jobs=1`, or process less text at a time.",
+        hint="The system kills processes when memory is short. Process less text at a time, or use fewer `jobs`.",
     )
 
 
@@ -150,12 +154,19 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
     try:
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+        _reopen_stderr()
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
         gc.freeze()  # prevents garbage collection from writing to inherited memory, which would then be copied
         while True:
             _answer(work, pickle.load(items), results)
     finally:
         os._exit(0)  # exits without flushing or closing the parent's files
+
+
+def _reopen_stderr() -> None:
+    """Replace sys.stderr, whose lock another thread may have held at the time of the fork, by a new object."""
+    with suppress(OSError):  # standard error is closed
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), errors="backslashreplace", write_through=True)
 
 
 def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:

@@ -231,7 +231,7 @@ def test_a_word_that_occurs_only_in_unlabelled_texts_is_learned_from_its_context
     assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the ratio model does not know the word
 
 
-def test_short_phrases_among_long_texts_train_only_the_first_model():
+def test_short_phrases_among_long_texts_train_only_the_ratio_model():
     texts, targets = random_texts(60)
     phrases = [[number % 30] for number in range(20)]
     (one, _), (other, _) = (fit_features(texts + phrases, targets + [label] * 20) for label in (0, 1))

@@ -80,6 +80,7 @@ def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):
     assert_array_equal(limited.keys, complete.keys)
     fewer = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
     assert fewer < everything
+    assert sum(key >= (WORDS + 2) ** 2 for key in fewer) <= 20  # the keys of triples have three digits
     assert key_of(frequent) in fewer
 
 

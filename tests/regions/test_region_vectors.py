@@ -1,5 +1,8 @@
 """The vectors of n-grams, and the weights of context words, are compared with those that plain loops compute."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -84,11 +87,19 @@ def test_the_kind_and_number_of_workers_change_no_bit():
     weights = np.linspace(0, 1, WORDS)
 
     def vectors(jobs, processes=False):
+        reports = []
         with Workers(jobs, processes=processes) as workers:
-            return fit_vectors(texts, ngrams, counts, weights, 256, np.random.default_rng(2), workers)
+            table = fit_vectors(texts, ngrams, counts, weights, 256, np.random.default_rng(2), workers, reports.append)
+        assert reports == sorted(reports)
+        assert reports[-1] == 1
+        return table
 
-    assert_array_equal(vectors(1), vectors(3))
-    assert_array_equal(vectors(1), vectors(2, processes=True))
+    at_once = vectors(1)
+    assert_array_equal(vectors(3), at_once)
+    forks = []
+    os.register_at_fork(before=lambda: forks.append(1))
+    assert_array_equal(vectors(2, processes=True), at_once)
+    assert len(forks) == (2 if sys.platform == "linux" else 0)
 
 
 def test_without_context_words_the_vectors_are_zero():

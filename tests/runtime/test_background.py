@@ -6,9 +6,10 @@ import signal
 import sys
 import tarfile
 import threading
+import time
 
 import pytest
-from command import on_terminal, run_forking
+from command import TIMEOUT, on_terminal, run_forking
 from reading import read, write
 
 from nlptx.corpus import folders
@@ -51,6 +52,23 @@ def test_items_come_in_order_from_another_process(count, batch_size):
 
 
 @pytest.mark.usefixtures("forking")
+def test_the_process_works_on_the_next_batch_while_the_caller_uses_this_one(tmp_path):
+    def marked():
+        for number in range(4):
+            (tmp_path / str(number)).touch()
+            yield number
+
+    items = in_background(marked, lambda number: 1, 1)
+    assert next(items) == 0
+    end = time.monotonic() + TIMEOUT
+    while not (tmp_path / "1").exists() and time.monotonic() < end:
+        time.sleep(0.001)
+    assert (tmp_path / "1").exists()
+    assert not (tmp_path / "2").exists()
+    assert list(items) == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize("count", [0, 4, 9])
 def test_an_error_is_raised_after_all_items_before_it(count):
     items = run(count, fail)
@@ -77,7 +95,8 @@ def test_the_process_ends_with_the_iterator():
         os.kill(pid, 0)
 
 
-def test_no_process_is_forked_beside_another_thread():
+def test_no_process_is_forked_beside_another_thread(monkeypatch):
+    monkeypatch.setattr(background, "default_jobs", lambda: 2)
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)
     thread.start()
@@ -86,6 +105,29 @@ def test_no_process_is_forked_beside_another_thread():
     finally:
         ended.set()
         thread.join()
+
+
+LOCKED_STDERR = """
+import os, sys, threading
+from nlptx.runtime.processes import forked, harmless_threads
+
+reading, writing = os.pipe()
+sys.stderr = open(writing, "w")
+with harmless_threads():  # the thread holds the lock of sys.stderr, because nobody reads from the pipe
+    thread = threading.Thread(target=lambda: sys.stderr.write("x" * 1_000_000) and sys.stderr.flush(), daemon=True)
+    thread.start()
+while not os.read(reading, 1):
+    pass
+with forked([lambda item: print("shown", file=sys.stderr)]) as processes:
+    processes[0].start(None)()
+print("ended", flush=True)
+os._exit(0)
+"""
+
+
+def test_a_process_can_write_to_standard_error_although_a_thread_holds_its_lock():
+    done = run_forking(LOCKED_STDERR)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "shown\n")
 
 
 HARMLESS = """

@@ -48,7 +48,7 @@ def test_killed_workers_cause_a_single_error(scoring):
     ended = scoring.finish()
     assert ended.code == 1
     assert ended.stderr.startswith(KILLED)
-    assert "--jobs 1" in ended.stderr
+    assert "fewer --jobs" in ended.stderr
     assert all_end(both)
 
 
@@ -59,7 +59,7 @@ def test_a_killed_worker_ends_a_training_with_a_checkpoint(training, tmp_path):
     ended = training.finish()
     assert ended.code == 1
     assert KILLED in ended.stderr
-    assert "--jobs 1" in ended.stderr
+    assert "fewer --jobs" in ended.stderr
     assert list(contents(tmp_path)) == ["m.npz.checkpoint"]
     assert all_end(both)
 

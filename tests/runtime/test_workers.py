@@ -13,7 +13,7 @@ from nlptx.runtime.workers import PAUSE, Workers
 forks = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
 KILLED = (
     "a worker process was killed\n"
-    "  The system kills processes when memory is short. Use `jobs=1`, or process less text at a time.\n"
+    "  The system kills processes when memory is short. Process less text at a time, or use fewer `jobs`.\n"
 )
 
 # ---------------------------------------------------------------- map
