@@ -80,8 +80,24 @@ def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):
     assert_array_equal(limited.keys, complete.keys)
     fewer = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
     assert fewer < everything
-    assert sum(key >= (WORDS + 2) ** 2 for key in fewer) <= 20  # the keys of triples have three digits
     assert key_of(frequent) in fewer
+
+
+def test_the_counts_of_pairs_and_of_triples_are_limited(monkeypatch):
+    sizes = {}
+    original = frequent_ngrams._without_rarest
+
+    def without_rarest(counts):
+        kept = original(counts.copy())
+        sizes.setdefault(kept.shape[0] == WORDS + 2, []).append((counts.nnz, kept.nnz))
+        return kept
+
+    monkeypatch.setattr(frequent_ngrams, "_without_rarest", without_rarest)
+    monkeypatch.setattr(frequent_ngrams, "_MAX_COUNTED", 30)
+    monkeypatch.setattr(frequent_ngrams, "_WORDS_PER_GROUP", 50)
+    RegionNgrams.count(some_texts(100), WORDS, *ALL)
+    for of_kind in (sizes[True], sizes[False]):  # matrices of pairs, then of triples
+        assert max(before for before, _ in of_kind) > 30 >= max(after for _, after in of_kind)
 
 
 def test_only_the_most_frequent_words_are_kept():
