@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.extension import keys_with_words
 from nlptx.ngrams.ngram_index import NgramIndex
-from nlptx.regions.frequent_ngrams import frequent_ngrams
 from nlptx.regions.spacing import with_gaps
 from nlptx.runtime.workers import SERIAL, Workers
 
@@ -49,6 +48,8 @@ class RegionNgrams:
 
         For the arguments, see :func:`.frequent_ngrams.frequent_ngrams`.
         """
+        from nlptx.regions.frequent_ngrams import frequent_ngrams  # imports SciPy, which scoring does not need
+
         keys, counts = frequent_ngrams(texts, words, max_words, max_longer, workers)
         return cls(keys, words), counts
 

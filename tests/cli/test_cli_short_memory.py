@@ -15,13 +15,13 @@ from nlptx.cli.shortage import describe_shortage
 # Commands, and address-space limits in MB that are too low for them on any machine. Python needs only 60 MB to start.
 # init is not listed, because it computes nothing and therefore succeeds. At higher limits, commands fail later, when
 # SciPy is loaded or workers are started. Some versions of NumPy and SciPy need less memory than others: with some,
-# predict succeeds with 120 MB, pca with 250 MB, and train with 300 MB. Slightly below the limit at which a command
+# predict succeeds with 120 MB, pca with 170 MB, and train with 180 MB. Up to 30 MB below the limit at which a command
 # succeeds, OpenBLAS may end the process with a message of its own.
 LIMITS = [
     *((command, 90) for command in COMMANDS if command != "init"),
-    ("pca", 200),
-    ("train", 150),
-    ("train", 220),
+    ("pca", 120),
+    ("train", 110),
+    ("train", 130),
 ]
 
 

@@ -13,7 +13,7 @@ from nlptx.artifacts import container
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.errors import CorruptError
 from nlptx.ngrams import adaptation
-from nlptx.regions import learning, ngrams
+from nlptx.regions import frequent_ngrams, learning
 from nlptx.settings import TrainSettings
 from nlptx.training import correction, regions, start
 from nlptx.training.checkpoint import Checkpoint
@@ -230,7 +230,7 @@ def test_with_too_many_words_there_are_no_region_filters(monkeypatch):
 
 def test_if_there_are_many_texts_only_some_are_counted(monkeypatch):
     monkeypatch.setattr(regions, "_MAX_WORDS", 100)
-    monkeypatch.setattr(ngrams, "_MIN_WORD_COUNT", 1)
+    monkeypatch.setattr(frequent_ngrams, "_MIN_WORD_COUNT", 1)
     assert len(fit().regions.classifier.ngrams) < len(trained().regions.classifier.ngrams)
 
 
