@@ -149,17 +149,17 @@ def _ngram_features(
     for rows in slices_up_to(texts.lengths, SPAN):
         lengths = texts.lengths[rows]
         first = int(texts.starts[rows][0])
-        last = first + int(lengths.sum())
-        if last - first <= SPAN:
-            ngrams[first:last] = ngram_features.find(ids[first:last], lengths)
-            text_features[rows] = ngram_features.text_features_of(ngrams[first:last], lengths)
+        end = first + int(lengths.sum())
+        if end - first <= SPAN:
+            ngrams[first:end] = ngram_features.find(ids[first:end], lengths)
+            text_features[rows] = ngram_features.text_features_of(ngrams[first:end], lengths)
             continue
         present = np.zeros(len(ngram_features.keys) + 1, bool)
-        for start in range(first, last, SPAN):
-            end = min(start + SPAN, last)
+        for start in range(first, end, SPAN):
+            stop = min(start + SPAN, end)
             before = max(first, start - ngram_features.order + 1)  # n-grams that end in this span may begin before it
-            ngrams[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
-            present[ngrams[start:end]] = True
+            ngrams[start:stop] = ngram_features.find(ids[before:stop], [stop - before])[start - before :]
+            present[ngrams[start:stop]] = True
         distinct = np.flatnonzero(present[:-1])[:, None]
-        text_features[rows] = ngram_features.text_features_of(distinct, [len(distinct)], [last - first])
+        text_features[rows] = ngram_features.text_features_of(distinct, [len(distinct)], [end - first])
     return ngrams, text_features

@@ -116,10 +116,10 @@ def _members(name: str, options: ReadOptions) -> Iterator[tuple[str, bytes | Non
         return
     from nlptx.runtime.background import in_background  # slow to import
 
-    yield from in_background(members, _size, _BATCH_BYTES)
+    yield from in_background(members, _bytes_of, _BATCH_BYTES)
 
 
-def _size(member: tuple[str, bytes | None]) -> int:
+def _bytes_of(member: tuple[str, bytes | None]) -> int:
     """Return the approximate size of an archive member in bytes."""
     path, contents = member
     return len(path) + len(contents or b"")

@@ -1,4 +1,4 @@
-"""Counts n-grams, and returns the most frequent ones."""
+"""Counts n-grams, and returns the most frequent ones. Pairs and triples are n-grams of two and of three words."""
 
 from __future__ import annotations
 
@@ -44,26 +44,27 @@ def frequent_ngrams(
     base = words + 2
 
     def count_words_and_pairs(group: list[NDArray[np.integer]]) -> tuple[NDArray[np.int64], sp.csr_matrix]:
-        ids, pairs, _ = _pairs(group, words)
-        return np.bincount(ids, minlength=words), _occurrences(*np.divmod(pairs, base), (base, base))
+        ids, keys, _ = _pairs(group, words)
+        return np.bincount(ids, minlength=words), _occurrences(*np.divmod(keys, base), (base, base))
 
     def count_triples(group: list[NDArray[np.integer]]) -> sp.csr_matrix:
-        ids, pairs, starts = _pairs(group, words)
-        found = known.find(pairs)
+        ids, keys, starts = _pairs(group, words)
+        found = known.find(keys)
         is_frequent = found < len(pair_keys)
         # Two consecutive pairs form a triple, unless the second pair belongs to the next text.
         begins = is_frequent[:-1] & is_frequent[1:]
         begins[starts[1:] - 1] = False
         return _occurrences(found[:-1][begins], ids[1:][begins] + 1, (len(pair_keys), base))
 
-    word_counts, pairs = np.zeros(words, np.int64), sp.csr_matrix((base, base), dtype=np.int32)
+    word_counts = np.zeros(words, np.int64)
+    pairs = sp.csr_matrix((base, base), dtype=np.int32)  # entry (first, second): number of occurrences of this pair
     for of_words, of_pairs in workers.map(count_words_and_pairs, in_groups(texts, _WORDS_PER_GROUP)):
         word_counts += of_words
         pairs = _without_rarest(pairs + of_pairs)
     row, column, pair_counts = _entries(pairs, _least(pairs.data, max_longer))
     pair_keys = row * base + column
     known = KeyIndex(pair_keys)
-    triples = sp.csr_matrix((len(pair_keys), base), dtype=np.int32)
+    triples = sp.csr_matrix((len(pair_keys), base), dtype=np.int32)  # rows: the first two words; columns: the third
     for of_triples in workers.map(count_triples, in_groups(texts, _WORDS_PER_GROUP)):
         triples = _without_rarest(triples + of_triples)
     row, column, triple_counts = _entries(triples, _MIN_COUNT)
