@@ -143,7 +143,12 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the indices (N, order) of the n-grams that end at each word, one per length, and the text features."""
+    """Look up the n-grams of texts, and compute the text features.
+
+    Returns:
+        For each word, the indices (N, order) of the n-grams of 1 to ``order`` words that end there; and the text
+        features (texts, M E).
+    """
     ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in slices_up_to(texts.lengths, SPAN):

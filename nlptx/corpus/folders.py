@@ -84,8 +84,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
     has_documents, skipped = False, _Skipped("", options)
-    for path, contents in _members(name, options):
-        location = _locate(path, "", options)
+    for path, location, contents in _members(name, options):
         if location is None:
             skipped.add(path)
         elif contents is None:
@@ -99,15 +98,13 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     skipped.report(name, on_note)
 
 
-def _members(name: str, options: ReadOptions) -> Iterator[tuple[str, bytes | None]]:
-    """Yield what :func:`.read_members` yields, except that files that are not to be read have no contents.
+def _members(name: str, options: ReadOptions) -> Iterator[_Member]:
+    """Yield the members of an archive. A large archive is decompressed in another process, which saves time."""
 
-    To save time, the members of a large archive are found, and decompressed, in another process.
-    """
-
-    def members() -> Iterator[tuple[str, bytes | None]]:
+    def members() -> Iterator[_Member]:
         for path, contents in read_members(name, MAX_PACKED_BYTES + 1):
-            yield path, contents if contents is None or _locate(path, "", options) else b""
+            location = _locate(path, "", options)
+            yield path, location, contents if location else None
 
     # Another process could not open a file that has only a descriptor in this process.
     is_descriptor = os.path.islink(name) and os.readlink(name).startswith(("/dev/", "/proc/"))
@@ -119,9 +116,9 @@ def _members(name: str, options: ReadOptions) -> Iterator[tuple[str, bytes | Non
     yield from in_background(members, _bytes_of, _BATCH_BYTES)
 
 
-def _bytes_of(member: tuple[str, bytes | None]) -> int:
+def _bytes_of(member: _Member) -> int:
     """Return the approximate size of an archive member in bytes."""
-    path, contents = member
+    path, _, contents = member
     return len(path) + len(contents or b"")
 
 
@@ -198,6 +195,11 @@ def _counted(files: list[str]) -> str:
 class _Location:
     label: str | None
     split: str | None
+
+
+# A member of an archive: its path; its label and split, or None if it is not to be read; and its contents, or None if
+# it is a link or not to be read.
+_Member = tuple[str, _Location | None, bytes | None]
 
 
 def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:

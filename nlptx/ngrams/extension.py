@@ -57,7 +57,7 @@ def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Add ``products`` to the weights of n-grams in the ratio model, and return the new features.
+    """Add ``products`` to the weights that n-grams have in the ratio model, and return the new features.
 
     N-grams that are not yet in ``features.keys`` get a log-count ratio of 0, and the LSA model ignores them.
 

@@ -118,7 +118,7 @@ class NgramFeatures(PickledWithoutCache):
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights (n, E) in the ratio model of the n-grams whose indices in ``keys`` are ``grams`` (n,)."""
+        """Return the weights (n, E) of n-grams in the ratio model, given the indices ``grams`` (n,) in ``keys``."""
         return self.slopes[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""The two linear models: the ratio model, on log-count ratios, and the LSA model, on LSA components.
+"""Fits the two linear models: the ratio model, on log-count ratios, and the LSA model, on LSA components.
 
 Both are logistic regressions that classify texts. The ratio model is NB-LR (Wang & Manning 2012; Mesnil et al. 2014).
 With ratios r, learned weights w and a bias b, its output is

@@ -54,9 +54,9 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Finally, the vectors of rare words are moved
-    towards those of words with a similar spelling (see :mod:`nlptx.pca.rare_words`). The training of a classifier
-    starts from the resulting vectors, divided by the weights in D, because training learns such weights itself.
+    :func:`nlptx.pca.components.cosine_weights`). Finally, the vectors of rare words are moved towards those of words
+    with a similar spelling (see :mod:`nlptx.pca.rare_words`). The training of a classifier starts from the resulting
+    vectors, divided by the weights in D, because training learns such weights itself.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the

@@ -59,13 +59,14 @@ def improve_rare_words(
 
     def estimate(columns: slice) -> None:
         weighted = vectors[:, columns] * to_weighted
-        # The sums over all words include the word itself, whose own part is subtracted.
+        # The means m_gw leave out word w, so its part of the sums over all words is subtracted.
         result[:, columns] = means @ (ngrams.T @ weighted) - sums[:, None] * weighted
 
     blocks = [slice(first, first + _COMPONENTS) for first in range(0, vectors.shape[1], _COMPONENTS)]
     for _ in workers.map(estimate, blocks):
         pass
-    # So far, the result contains s. Now e_w and u_w are added with their weights, and the sum gets the norm of u_w.
+    # So far, the rows of ``result`` are the sums s. The next lines turn each into r_w û_w + (1 - r_w) e_w, scaled to
+    # the norm of u_w.
     result *= _ratio(1 - reliability, _norms(result)).astype(vectors.dtype)
     result += vectors * to_weighted.astype(vectors.dtype)
     result *= _ratio(norms, _norms(result)).astype(vectors.dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from nlptx.runtime.processes import forked, is_only_thread
 from nlptx.runtime.workers import default_jobs
@@ -25,42 +25,35 @@ def in_background(items: Callable[[], Iterable[T]], size: Callable[[T], int], ba
     Raises:
         NlptxError: the process was killed.
     """
-    batches = _Batches(items, size, batch_size)
-    with forked([batches.take] if default_jobs() > 1 and is_only_thread() else []) as processes:
+    batches = _batches(items, size, batch_size)
+    functions = [lambda _: next(batches, None)] if default_jobs() > 1 and is_only_thread() else []
+    with forked(functions) as processes:
         if not processes:
             yield from items()
             return
         receive = processes[0].start(None)
-        while True:
-            batch, error = receive()
-            if batch and error is None:
-                receive = processes[0].start(None)
+        while (answer := receive()) is not None:
+            receive = processes[0].start(None)  # the process works on the next batch while the caller uses this one
+            batch, error = answer
             yield from batch
             if error is not None:
                 raise error
-            if not batch:
-                return
 
 
-class _Batches(Generic[T]):
-    """Takes items from an iterator in batches."""
-
-    def __init__(self, items: Callable[[], Iterable[T]], size: Callable[[T], int], batch_size: int) -> None:
-        self._items, self._size, self._batch_size = items, size, batch_size
-        self._iterator: Iterator[T] | None = None
-
-    def take(self, _: None) -> tuple[list[T], Exception | None]:
-        """Return the next items, and the error that the iterator raised after them, if any. No items mean the end."""
-        if self._iterator is None:
-            self._iterator = iter(self._items())
-        batch: list[T] = []
-        total = 0
-        try:
-            for item in self._iterator:
-                batch.append(item)
-                total += self._size(item)
-                if total >= self._batch_size:
-                    break
-        except Exception as error:
-            return batch, error
-        return batch, None
+def _batches(
+    items: Callable[[], Iterable[T]], size: Callable[[T], int], batch_size: int
+) -> Iterator[tuple[list[T], Exception | None]]:
+    """Yield the items in batches, the last one with the error that ``items`` raised, if any."""
+    batch: list[T] = []
+    total = 0
+    try:
+        for item in items():
+            batch.append(item)
+            total += size(item)
+            if total >= batch_size:
+                yield batch, None
+                batch, total = [], 0
+    except Exception as error:
+        yield batch, error
+    else:
+        yield batch, None
