@@ -6,7 +6,7 @@ uses neither n-gram features nor soft labels. :mod:`nlptx.training.fusion` fits 
 more labelled texts than the network and the linear models do. The prior means A of a and B of b therefore depend on the
 number N of labelled texts; M is a constant:
 
-    A = 1 - B,  B = 0.5 N / (N + M).
+    A = 1 - B,  B = 0.38 N / (N + M).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
-_REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
+_REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.38, 500, 0.08
 # The number of filters in a group determines the length of the n-gram vectors, the maximum number of n-grams of two or
 # more words, and the maximum number of words (at most _MAX_NGRAM_WORDS). A compact model knows fewer words, because
 # each word needs about 2.5 bytes per filter in the file.
