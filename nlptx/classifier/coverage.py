@@ -39,8 +39,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. Each text counts with the mean
-            accuracy of all texts that have the same confidence, so that the order of these texts does not matter.
+        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. Texts that have the same
+            confidence all contribute their mean accuracy, so the order of these texts does not matter.
     """
 
     confidence: NDArray[np.float64]

@@ -93,7 +93,7 @@ def network_outputs(
 
     The arguments are those of :func:`network_inputs`.
     """
-    with np.errstate(all="ignore"):  # the caller detects overflow by checking the outputs
+    with np.errstate(all="ignore"):  # an overflow leads to infinite or NaN outputs
         return model.network.apply(*network_inputs(model, encoded, separate_windows=separate_windows))
 
 

@@ -93,7 +93,7 @@ class Model(ModelContents, PickledWithoutCache):
         return self.as_probabilities(outputs.astype(np.float64) / self.temperature)
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
+        """Return probabilities (B, C), given outputs (B, outputs) that were divided by the temperature.
 
         If all classes had the same total weight in the loss, the network has learned probabilities q_c proportional to
         p_c / pi_c, where pi_c is the prior of class c, and p_c is the probability to return. Therefore p_c is q_c pi_c,

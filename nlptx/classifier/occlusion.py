@@ -44,7 +44,7 @@ def network_outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], 
 
 
 class Parts(NamedTuple):
-    """Pooled vectors (n, width) of n windows, and the log-weights (n,) with which windows of a text are merged."""
+    """Pooled vectors (n, width) of n windows, and the log-weight (n,) of each window, for merging windows of a text."""
 
     vectors: NDArray
     log_weights: NDArray

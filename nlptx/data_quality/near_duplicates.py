@@ -125,7 +125,7 @@ def _buckets(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _prefixes(
     words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the shingles in the prefixes of all texts, each with the index and the MinHash of its text.
+    """Return the shingles in the prefixes of the texts ``rows``, each with the index and the MinHash of its text.
 
     A shingle whose counter is 1 is left out, because no other text contains the shingle.
     """

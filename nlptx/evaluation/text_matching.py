@@ -134,7 +134,8 @@ def without_missing(data: LabelledData, documents: Sequence[Document], on_note: 
     """
     keys = [_key(document) for document in data.documents]
     texts, rows = Counter(keys), Counter(map(_key, documents))
-    # The number of seeds is assumed to be the largest number of rows per occurrence of a text.
+    # For each text, its number of rows in the table is divided by its number of occurrences in the data. The largest
+    # result, rounded up, is assumed to be the number of seeds.
     seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
     if any(count % seeds for count in rows.values()):
         seeds = 1

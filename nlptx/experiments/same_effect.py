@@ -21,8 +21,8 @@ from nlptx.training.automatic import EPOCHS, FEW_WORDS, epochs_for_large_corpus,
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 
-# Name of a setting, such as "train.epochs" -> function of the value of the setting. Values for which the function
-# returns the same result are equivalent in all folds.
+# Maps the name of a setting, such as "train.epochs", to a function of its value. Values for which the function returns
+# the same result are equivalent in all folds.
 Effects = dict[str, Callable[[Any], Any]]
 
 

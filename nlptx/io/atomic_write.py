@@ -125,7 +125,7 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
                     os.fsync(descriptor)
                 os.replace(temporary, target)  # renamed before closing, because closing releases the lock
     finally:
-        with suppress(OSError):  # unlink fails after the rename; must not hide an earlier error
+        with suppress(OSError):  # after the rename, unlink fails; its error must not hide an earlier one
             temporary.unlink()
     if not durable:
         return

@@ -56,7 +56,8 @@ def fit_part(data: ModelData, part: int) -> bytes:
     Returns:
         The arrays of both models, converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`. The arrays of
         the ratio model (see :class:`nlptx.ngrams.ratio_model.RatioModel`) are followed by those of the LSA model:
-        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E).
+        weights (G, E), bias (E,) and, for all texts, including those outside the part, the contribution of each text to
+        its own output, (texts, E); see :meth:`nlptx.ngrams.lsa.TextComponents.self_outputs`.
     """
     rows = data.parts[part]
     ratio_model = fit_ratio_model(

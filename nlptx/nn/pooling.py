@@ -22,7 +22,8 @@ class Pool(Layer):
 
     Args:
         width: D, the width of the model.
-        window: maximum number of tokens in a text; only :class:`FlattenPool` uses it.
+        window: maximum number of tokens in a window. Only :class:`FlattenPool` uses it; there, every text must fit into
+            one window.
 
     Attributes:
         width: length of the pooled vector of a text.

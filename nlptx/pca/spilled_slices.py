@@ -1,4 +1,4 @@
-"""Sparse matrices that are kept in memory if they fit, and otherwise in a temporary file."""
+"""Slices of a sparse matrix, which are kept in memory if they fit, and otherwise in temporary files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Defines the style of all pictures, and writes picture files.
 
-The colours are from Okabe & Ito (2008), "Color universal design"; colour-blind people can tell them apart too.
+All colours except grey are from Okabe & Ito (2008), "Color universal design"; colour-blind people can tell them apart.
 Because pictures may be printed in grey, lines and points of different colours also differ in line style, marker or
 position.
 """

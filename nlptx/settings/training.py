@@ -31,7 +31,7 @@ class NetworkSettings(Settings):
         64, "Maximum number of words per attention window.", "Network", minimum=1, maximum=65_536
     )
     long_texts: str = setting(
-        "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
+        "split", "Split long texts, or keep only the start.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
     hidden: int = setting(0, "Width of the feed-forward network; 0: 4 times d.", "Network", minimum=0, maximum=65_536)

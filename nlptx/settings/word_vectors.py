@@ -23,8 +23,8 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "negation",
-        "words: words only; expressive: also emoji, emoticons, ratings; negation: like expressive, and negated words"
-        " are marked; spaces: split only at white space.",
+        "words: words and punctuation; expressive: also recognise emoji, emoticons, ratings; negation: like expressive,"
+        " and negated words are marked; spaces: split only at white space.",
         "Counting",
         choices=("negation", "expressive", "words", "spaces"),
     )

@@ -122,7 +122,7 @@ def without_mark(word: str) -> str:
 
 
 def words_of_negations(tokens: Sequence[str]) -> set[int]:
-    """Return the indices of all tokens that are negations or the first words of pairs such as "far from".
+    """Return the indices of all tokens that are negations or belong to a pair such as "far from".
 
     >>> words_of_negations(["not", "far", "from", "it"])
     {0, 1, 2}

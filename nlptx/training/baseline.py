@@ -26,7 +26,7 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
     Args:
         model: trained model.
         data: texts on which the model was trained and validated.
-        outputs: (texts, outputs) network outputs for the held-out texts.
+        outputs: (texts, outputs) outputs of the model for the held-out texts.
     """
     targets, weights = data.valid.targets, data.valid.weights
     train_weights = data.train.weights

@@ -38,7 +38,7 @@ def find_temperature(
     Args:
         as_probabilities: function that converts outputs, already divided by the temperature, to probabilities (texts,
             C).
-        outputs: (texts, outputs) network outputs for held-out texts.
+        outputs: (texts, outputs) outputs of the model for held-out texts.
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
         weights: (texts,) weight of each text, or None.
     """
@@ -84,7 +84,7 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
 
     Args:
         model: model to calibrate, modified in place; the history of the model records the calibration.
-        outputs: (texts, outputs) network outputs for the held-out texts.
+        outputs: (texts, outputs) outputs of the model for the held-out texts.
         valid: the held-out texts.
     """
     if model.settings.calibrate:
@@ -119,7 +119,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
 
     Args:
         model: calibrated model.
-        outputs: (texts, outputs) network outputs for the held-out texts.
+        outputs: (texts, outputs) outputs of the model for the held-out texts.
         valid: the held-out texts.
     """
     confidence, correct = _confidence(model, model.calibrated(outputs), valid)

@@ -38,7 +38,7 @@ def initial_model(
     rng = generator(seed, Stream.WEIGHTS)
     network = Network(settings, vectors.shape[1], len(labels), rng, *feature_widths(ngram_features))
     if network.loss.independent and network.text_projection is None and network.head.bias is not None:
-        # With a bias of 0, every label would have an initial probability of 0.5, even a rare label.
+        # With a bias of 0, every label would have an initial probability of about 0.5, even a rare label.
         network.head.bias.value[...] = network.loss.outputs_for(priors)
     return Model(
         vocabulary=vocabulary,
