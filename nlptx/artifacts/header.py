@@ -37,7 +37,7 @@ def parse_header(blob: NDArray) -> dict[str, Any]:
 def _check_header(header: Any) -> None:
     expected = {"kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict, "arrays": list}
     if not isinstance(header, dict) or type(header.get("format")) is not int:
-        raise CorruptError("not an nlptx artifact: its header has no format")
+        raise CorruptError("not an nlptx artifact: its header has no format number")
     if header["format"] > FORMAT:
         raise NewerFormatError(
             f"written in format {header['format']} by nlptx {header.get('nlptx')};"

@@ -78,7 +78,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
         the attention weights (H, T, T) of each block; see :class:`Explanation`.
 
     Raises:
-        ArtifactError: the model's weights are so large that a score is not a number.
+        ArtifactError: the model's weights are so large that an output is not finite.
         DataError: the text has no known word.
         InputTypeError: an argument has the wrong type.
         LabelError: the label is not a label of the model.

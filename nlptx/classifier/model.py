@@ -125,7 +125,7 @@ class Model(ModelContents, PickledWithoutCache):
                 threads does not change the result.
 
         Raises:
-            ArtifactError: the model's weights are so large that a probability is not a number.
+            ArtifactError: the model's weights are so large that an output is not finite.
             InputTypeError: ``texts`` is not a collection of str.
         """
         batches = score_texts(self, iterate_texts(texts), jobs)

@@ -49,7 +49,7 @@ def predict_frame(
             whose prior (the fraction of the training texts with the label) is at least its threshold.
 
     Raises:
-        ArtifactError: the model's weights are so large that a probability is not a number.
+        ArtifactError: the model's weights are so large that an output is not finite.
         DataError: there is no column ``text_column``.
         InputTypeError: ``frame`` is not a DataFrame, ``text_column`` is not hashable, or an element of the column is
             neither missing nor a str.

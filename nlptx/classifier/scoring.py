@@ -113,7 +113,7 @@ def score(
         surprise: whether to measure the surprise of each text; the first measurement takes a few milliseconds.
 
     Raises:
-        ArtifactError: the model's weights are so large that a score is not a number.
+        ArtifactError: the model's weights are so large that an output is not finite.
         NlptxError: a worker process was killed.
     """
     overflow_safe = model.overflow_safe()

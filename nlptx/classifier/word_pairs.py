@@ -72,7 +72,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
         count: maximum number of pairs.
 
     Raises:
-        ArtifactError: the model's weights are so large that a score is not a number.
+        ArtifactError: the model's weights are so large that an output is not finite.
     """
     length = len(explanation.words)
     pairs = _candidates(explanation.effects)

@@ -33,8 +33,8 @@ class Conflict(NamedTuple):
 def overridden(ctx: click.Context) -> set[str]:
     """Return the names of the options that are ignored because an option with a higher precedence contradicts them.
 
-    Do not declare conflicts of option A with B and of B with C: if A overrides B, and B overrides C, then C is ignored
-    although B has no effect.
+    In a command with ``--config``, do not declare conflicts of option A with B and of B with C, but not of A with C: if
+    A overrides B, and B overrides C, then C would be ignored although B has no effect.
     """
 
     def rank(name: str) -> int:

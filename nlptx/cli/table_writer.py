@@ -64,6 +64,9 @@ class TableWriter:
 
 @contextmanager
 def open_table(output: str, output_format: str, header: Sequence[str]) -> Iterator[TableWriter]:
-    """Open a table. A file is written atomically, and is compressed if its name ends in .gz, .bz2 or .xz."""
+    """Open ``output`` for writing a table.
+
+    If it is a file, not standard output, it is written atomically, and compressed if its name ends in .gz, .bz2 or .xz.
+    """
     with open_output(output) as file:
         yield TableWriter(file, output_format, header)

@@ -25,7 +25,7 @@ def save_model(
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
 ) -> None:
-    """Save the model and report the outcome. Without a best epoch (training was interrupted), nothing is saved.
+    """Save the model and report the outcome. If training was interrupted in its first epoch, nothing is saved.
 
     ``earlier`` contains the summaries of the preceding stages, by command name.
     """

@@ -189,7 +189,7 @@ class AdditiveModel:
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:
-        """Return a vector with one entry per value of each setting: 1 if the settings have this value, else 0."""
+        """Return a vector with one entry per combination of values of each group: 1 if ``values`` has it, else 0."""
         indicators = np.zeros(len(self._positions))
         for names in self._groups:
             position = self._positions.get((names, tuple(values[name] for name in names)))

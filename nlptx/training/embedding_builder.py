@@ -74,9 +74,10 @@ class EmbeddingBuilder:
     ) -> tuple[Embeddings, TrainSettings]:
         """Count the texts and fit the PCA. Return the word vectors, and the settings for training with them.
 
-        If every text is a single word, no word vectors can be made, and the returned settings train no network. If no
-        network is trained, the returned embeddings have no words, because :func:`nlptx.fit` adds the words of the
-        texts. Except for ``given``, which contains the texts, the arguments are those of :func:`nlptx.fit`.
+        If no two words are near each other, for example because every text is a single word, no word vectors can be
+        made, and ``epochs`` is 0 in the returned settings, so that no network is trained. If no network is trained, the
+        returned embeddings have no words, because :func:`nlptx.fit` adds the words of the texts. Except for ``given``,
+        which contains the texts, the arguments are those of :func:`nlptx.fit`.
 
         Raises:
             DataError: no word occurs ``min_count`` times; or no word vectors can be made, and ``ngrams`` is 0, so there
