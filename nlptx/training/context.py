@@ -22,7 +22,8 @@ class TrainingContext:
         seed: seed for all random number generators.
         workers: pool of threads or processes that does the work.
         on_progress: callback for the progress of each step.
-        stop: function called before every optimiser step; training ends when it returns True.
+        stop: function called before every optimiser step, from time to time while region filters are trained, and
+            before the subword model is fitted; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
         on_note: callback for notes.
         feature_cache: cache of n-gram features that several training runs share.

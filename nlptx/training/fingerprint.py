@@ -1,4 +1,4 @@
-"""Fingerprint of a training run: two runs with the same fingerprint produce the same bytes."""
+"""Fingerprint of a training run: two runs with the same fingerprint train the same weights."""
 
 from __future__ import annotations
 

@@ -103,8 +103,8 @@ def fit(
         on_progress: callback for the progress of each part of training; after every optimiser step and every
             validation, the callback receives an :class:`EpochProgress`.
         on_note: callback for notes, for example that part of the data cannot be used.
-        stop: function called before every optimiser step and before the subword model is fitted; if it returns True,
-            training ends with the best weights so far.
+        stop: function called before every optimiser step, from time to time while region filters are trained, and
+            before the subword model is fitted; if it returns True, training ends with the best weights so far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
         feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
             change the result.

@@ -5,8 +5,8 @@ weights w_m > 0 minimise
 
     sum_n l_n + sum_m (w_m - W_m)^2 / (2 S^2),
 
-where l_n is the log-loss of the combined outputs for the held-out text n, and W_m and S are constants. Without held-out
-texts, w_m = W_m; the more held-out texts there are, the less W_m matters.
+where l_n is the loss of the combined outputs for the held-out text n, multiplied by the weight of the text, and W_m and
+S are constants. Without held-out texts, w_m = W_m; the more held-out texts there are, the less W_m matters.
 """
 
 from __future__ import annotations

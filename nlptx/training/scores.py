@@ -1,8 +1,9 @@
 """Converts the outputs of a network to scores, to which the scores of linear models can be added, and back.
 
 In multi-label classification, the scores are the log-odds of the labels. If each text has one of two classes, the
-score is the log-odds z of the second class, and the two outputs of the network are -z/2 and z/2. If each text has one
-of three or more classes, the scores are the log-probabilities of the classes up to a constant. There are E scores.
+score is the log-odds z of the second class, and the two outputs of the network are -z/2 and z/2; if the loss is the
+squared error, z is the only output. If each text has one of three or more classes, the scores are the log-probabilities
+of the classes up to a constant. There are E scores.
 """
 
 from __future__ import annotations

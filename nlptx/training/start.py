@@ -88,7 +88,8 @@ def start_from(
         label_sets: for multi-label data, the rule that chooses the labels of a text; None for single-label data.
 
     Raises:
-        SettingsError: there are too many words or labels for n-grams.
+        SettingsError: there are too many words or labels for n-grams, or the loss of the model is for two labels, and
+            the data has more.
     """
     _check_number_of_labels(start, labels, label_sets, settings.loss)
     words = len(encoded.vocabulary)
@@ -204,8 +205,9 @@ def _check_number_of_labels(
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    The change is impossible in two cases: if the loss of the model requires exactly two labels, and there are more; and
-    if the weights of the correction, one per n-gram and label, would need too much memory.
+    The change is impossible in three cases: if the loss of the model requires exactly two labels, and there are more;
+    if multi-label texts have more than _MAX_LABELS labels, because the correction has one weight per n-gram and label;
+    and if the n-gram features of the old model are sparse, and it has more than _MAX_LABELS labels.
     """
     if loss == "squared-error" and len(labels) != 2:
         raise SettingsError(

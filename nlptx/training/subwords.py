@@ -8,10 +8,11 @@ those of the linear model, so predictions need no further step, and the model fi
 The subword model is trained separately from the network. If the scores of the subword model were inputs of the network,
 they would improve the model much less.
 
-By default, the subword model is left out in two cases. If the training texts have many words in total, most of the
-words are frequent enough to have weights of their own, so the subword model would not improve predictions. If no texts
-are held out, a and c cannot be fitted, and no fixed values suit all data: the more the network has learned
-from other texts through its word vectors, the lower the best c is.
+By default, the subword model is left out in two cases in which it could be fitted. If the training texts have many
+words in total, most of the words are frequent enough to have weights of their own, so the subword model would not
+improve predictions. If no texts are held out, a and c cannot be fitted, and no fixed values suit all data: the more the
+network has learned from other texts through its word vectors, the lower the best c is. The subword model cannot be
+fitted without n-gram features, with more than 20 labels, or with 100,000 texts or more.
 """
 
 from __future__ import annotations
