@@ -108,7 +108,9 @@ def check(
         if given is not None:
             findings.append(_by_predictions(rows, labelled, given, out_of_fold))
         elif out_of_fold is not None:
-            findings.append(likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices))
+            findings.append(
+                likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices, rows.separator)
+            )
         else:
             on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
     by_kind = {finding.kind: finding for finding in findings if len(finding)}
@@ -143,15 +145,16 @@ def _by_predictions(
     mean /= times[:, None]
     probabilities = mean
     # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
-    # used.
-    if out_of_fold is not None and given.label_names == labelled.label_names:
-        out_of_fold = out_of_fold[np.isin(labelled.indices, indices)]
+    # used. The order of the labels may differ: a model may know that they are ordered.
+    if out_of_fold is not None and sorted(given.label_names) == labelled.label_names:
+        columns = [labelled.label_names.index(name) for name in given.label_names]
+        out_of_fold = out_of_fold[np.isin(labelled.indices, indices)][:, columns]
         probabilities = np.sqrt(mean * out_of_fold)
         if labelled.targets.ndim == 1:
             probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         else:
             probabilities /= probabilities + np.sqrt((1 - mean) * (1 - out_of_fold)) + np.finfo(float).tiny
-    return likely_wrong(given.targets[first], probabilities, given.label_names, indices)
+    return likely_wrong(given.targets[first], probabilities, given.label_names, indices, rows.separator)
 
 
 def _cross_fit(

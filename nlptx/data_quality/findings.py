@@ -32,7 +32,7 @@ KINDS = {
     "empty-texts": Kind("texts that are empty", "Leave them out with `skip_bad`.", removable=True),
     "missing-labels": Kind("rows without a label", "Add the labels, or leave the rows out with `skip_bad`."),
     "duplicates": Kind(
-        "copies of an earlier text",
+        "copies of another text",
         "Keep one copy; otherwise, the text has too much weight, and copies in test data make results too optimistic.",
         removable=True,
     ),

@@ -1,13 +1,15 @@
 """Likely wrong labels, found by confident learning (Northcutt, Jiang & Chuang 2021).
 
 The threshold t_j of label j is the mean probability of j among the texts with this label. The confident label of a text
-is the most probable of the labels j whose probability is at least the threshold t_j. The number n of wrong labels is
-estimated as the number of texts whose confident label differs from the given label (the off-diagonal part of the
-confident joint). Among the texts whose given label is not the most probable label, the n texts with the lowest
-probability of the given label (self-confidence) are listed, the lowest first. In experiments, this rule found more
-wrong labels than listing all texts whose confident label differs from the given label.
+is the most probable of the labels j whose probability is at least the threshold t_j, provided that j is more probable
+than the given label; otherwise, it is the given label. The number n of wrong labels is estimated as the number of texts
+whose confident label differs from the given label (the off-diagonal part of the confident joint). Among the texts whose
+given label is not the most probable label, the n texts with the lowest probability of the given label (self-confidence)
+are listed, the lowest first. In experiments, this rule found more wrong labels than listing all texts whose confident
+label differs from the given label.
 
-In multi-label data, each label is examined separately, as two classes: yes and no.
+In multi-label data, each label is examined separately, as two classes: yes and no. All texts for which the confident
+class of a label differs from the given class are listed.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ MIN_TEXTS = 5
 
 
 def likely_wrong(
-    targets: NDArray, probabilities: NDArray[np.float64], label_names: list[str], rows: NDArray[np.int64]
+    targets: NDArray,
+    probabilities: NDArray[np.float64],
+    label_names: list[str],
+    rows: NDArray[np.int64],
+    separator: str | None = None,
 ) -> Finding:
     """Return the texts whose labels are probably wrong, the most suspicious text first.
 
@@ -32,9 +38,10 @@ def likely_wrong(
         probabilities: (N, C) predicted probability of each class, by a model that was not trained on the text.
         label_names: names of the C labels.
         rows: (N,) index of each text among the data rows.
+        separator: for multi-label data, the string between the suggested labels of a text.
     """
     if targets.ndim == 2:
-        return _wrong_sets(targets, probabilities, label_names, rows)
+        return _wrong_sets(targets, probabilities, label_names, rows, separator or "")
     self_confidence = probabilities[np.arange(len(targets)), targets]
     examined = np.bincount(targets, minlength=len(label_names))[targets] >= MIN_TEXTS
     expected = int(np.sum((confident_class(targets, probabilities) != targets) & examined))
@@ -65,7 +72,11 @@ def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float6
 
 
 def _wrong_sets(
-    targets: NDArray[np.bool_], probabilities: NDArray[np.float64], label_names: list[str], rows: NDArray[np.int64]
+    targets: NDArray[np.bool_],
+    probabilities: NDArray[np.float64],
+    label_names: list[str],
+    rows: NDArray[np.int64],
+    separator: str,
 ) -> Finding:
     wrong = np.zeros(targets.shape, bool)
     for label, (given, p) in enumerate(zip(targets.T, probabilities.T, strict=True)):
@@ -75,7 +86,7 @@ def _wrong_sets(
     listed = np.flatnonzero(wrong.any(axis=1))
     listed = listed[np.argsort(self_confidence[listed], kind="stable")]
     suggested = [
-        ";".join(name for name, has in zip(label_names, targets[row] ^ wrong[row], strict=True) if has)
+        separator.join(name for name, has in zip(label_names, targets[row] ^ wrong[row], strict=True) if has)
         for row in listed.tolist()
     ]
     return Finding("wrong-labels", rows[listed], scores=1 - self_confidence[listed], suggested=suggested)

@@ -94,7 +94,7 @@ class Comparison:
     """The comparison of M models on the same texts.
 
     Args:
-        texts: number of texts.
+        texts: number of predictions per model; with several seeds, a text counts once for each seed.
         groups: number of groups of texts; None if the texts are independent.
         candidates: quality of each model.
         pairs: comparison of each of the other M - 1 models with the first model.

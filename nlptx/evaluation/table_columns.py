@@ -14,8 +14,8 @@ from nlptx.corpus.document import Document, ReadOptions, normalize_label
 from nlptx.errors import DataError
 from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, read_predicted
 
-# Possible names of the column with the predicted label. nlptx uses the second name if a table has a column "label",
-# and otherwise the first; other programs use the third.
+# Possible names of the column with the predicted label. nlptx crossvalidate uses the first name, and nlptx predict uses
+# the second if the table already has a column "label" (otherwise, it uses "label"); other programs may use the third.
 _PREDICTED = ("predicted", "predicted_label", "prediction")
 # The column in which nlptx predict stores the predicted labels if the table has no column with this name.
 _LABEL = "label"

@@ -69,7 +69,8 @@ class Experiment:
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
         groups: group of each text; texts of the same group are in the same fold. Without groups, stretches of
-            consecutive texts with the same label stay together, and so do equal texts.
+            consecutive texts with the same label stay together, and so do equal texts, unless they occur very often
+            (see :mod:`nlptx.sampling.copies`).
         shuffle: whether to assign individual texts to folds instead of stretches of consecutive texts; ignored if there
             are groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures of quality ignore the
@@ -80,7 +81,7 @@ class Experiment:
 
     Raises:
         LabelError: there are fewer than two labels, or a label is empty, is ``?``, or would become another label if it
-            were written to a file and read again.
+            were written to a file and read again. The error is raised when the labels are first used.
     """
 
     texts: Sequence[str]
@@ -160,7 +161,10 @@ class Experiment:
         )
 
     def rare_labels(self) -> list[str]:
-        """Return the labels that are missing from some folds: those with fewer texts than there are folds."""
+        """Return the labels with fewer texts than there are folds, which are therefore missing from some folds.
+
+        If there are groups or equal texts, other labels may be missing from some folds too.
+        """
         counts = dict.fromkeys(self.label_names, 0)
         for labels in self._sets:
             for label in labels:

@@ -80,7 +80,7 @@ class SearchSpace(NamedTuple):
 
         Args:
             recipe: recipe to start from. If the recipe does not make word vectors, the counting and PCA settings stay
-                fixed. If training starts from an existing model, the network shape and the n-gram settings stay fixed.
+                fixed. If training starts from an existing model, the network and n-gram settings stay fixed.
                 If there is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
             effects: setting -> function of a value of this setting. Values for which the function returns the same

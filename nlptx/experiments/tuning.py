@@ -102,8 +102,9 @@ def tune(
         perform_runs: function that performs the runs elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`) of finished runs, which are not repeated; new runs are added to
             it. None for no journal.
-        on_run: called before and during each run, with the description of the run and the completed fraction of the
-            search: the used fraction of the time limit or the completed fraction of the rounds, whichever is larger.
+        on_run: called before each run and, if only one run takes place at a time, during it too, with the description
+            of the run and the completed fraction of the search: the used fraction of the time limit or the completed
+            fraction of the rounds, whichever is larger.
         on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
 

@@ -48,7 +48,7 @@ class Chart:
     Args:
         name: identifier of the chart on the page.
         title: title above the chart.
-        caption: one or two sentences that say how to read the chart.
+        caption: a few sentences that say how to read the chart.
         x, y: the axes.
         series: the data, drawn in this order.
         diagonal: whether to draw the line y = x for comparison.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".html", ".htm")
 _TEMPLATES = Path(__file__).parent / "templates"
-# Characters to replace: Windows line ends, control characters except tab and line feed, lone surrogates, and code
-# points that Unicode reserves as noncharacters.
+# Characters to replace: Windows line ends, control characters except tab and line feed, lone surrogates, and the
+# noncharacters of Unicode up to U+FFFF.
 _CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 # Code point of the visible symbol for control character 0. The symbols for the other control characters follow it.
 _PICTURES = 0x2400

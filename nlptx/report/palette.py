@@ -1,8 +1,9 @@
 """The colours of a report, for light and dark backgrounds. Colour-blind readers can tell the colours apart.
 
-The colours of the series in charts are from Okabe & Ito (2008), darkened or lightened where the contrast with the
-background would be too low. The colours in ``TEXT`` have a contrast of at least 4.5 with all backgrounds, and the
-colours in ``MARKS`` have a contrast of at least 3 (WCAG 2.2, success criteria 1.4.3 and 1.4.11).
+The colours of the series in charts, except the grey of the sixth, are from Okabe & Ito (2008), darkened or lightened
+where the contrast with the background would be too low. The colours in ``TEXT`` have a contrast of at least 4.5 with
+all backgrounds, and the colours in ``MARKS`` have a contrast of at least 3 (WCAG 2.2, success criteria 1.4.3 and
+1.4.11).
 """
 
 from __future__ import annotations

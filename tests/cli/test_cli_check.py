@@ -65,7 +65,7 @@ def test_the_quality_gate(data):
     assert failure("check", "data.tsv", "--fail-on", "duplicates")[0] == 5
     assert failure("check", "data.tsv", "--fail-on", "any")[0] == 5
     call("check", "data.tsv", "--fail-on", "overlap", "--fail-on", "markup")
-    assert "faults: copies of an earlier text (1)" in failure("check", "data.tsv", "--fail-on", "duplicates")[1]
+    assert "faults: copies of another text (1)" in failure("check", "data.tsv", "--fail-on", "duplicates")[1]
 
 
 def test_overlap_with_test_data(data, tmp_path):

@@ -1,6 +1,7 @@
 """Tests of finding wrong labels: confident learning, flipped labels, several labels per text, many labels."""
 
 import numpy as np
+import pytest
 
 from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
@@ -12,11 +13,9 @@ from nlptx.runtime.workers import SERIAL
 POSITIVE, NEGATIVE = ["good", "great", "lovely", "fine", "superb"], ["bad", "awful", "poor", "dull", "weak"]
 
 
-def rows_of(texts, labels, sets=False):
+def rows_of(texts, labels, separator=None):
     documents = [Document(text, "", "d.tsv", line) for line, text in enumerate(texts, start=2)]
-    return DataRows(
-        documents, [(label,) if isinstance(label, str) else label for label in labels], separator=";" if sets else None
-    )
+    return DataRows(documents, [(label,) if isinstance(label, str) else label for label in labels], separator=separator)
 
 
 def reviews(count, rng):
@@ -79,17 +78,18 @@ def test_words_after_a_negation_are_read_as_negated():
     assert len(set(found.tolist()) & set(flipped.tolist())) >= 12
 
 
-def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_probabilities():
+@pytest.mark.parametrize("names", [["neg", "pos"], ["pos", "neg"]])
+def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_probabilities(names):
     texts, labels = reviews(200, np.random.default_rng(1))
     rows = rows_of(texts, labels)
 
     def predict(data):
         kept = data.documents[10:]
-        targets = np.array([label == "pos" for label in labels[10:]]).astype(np.int64)
+        targets = np.array([names.index(label) for label in labels[10:]])
         probabilities = np.eye(2)[targets] * 0.8 + 0.1
         probabilities[[5, 50]] = probabilities[[5, 50], ::-1]
         predicted = probabilities.argmax(axis=1)
-        return LabelledPredictions("m", ["neg", "pos"], True, kept, targets, predicted, probabilities, None)
+        return LabelledPredictions("m", names, True, kept, targets, predicted, probabilities, None)
 
     alone = finding_of(check(rows, SERIAL, predict=predict, cross_fit=False))
     assert set(alone.rows.tolist()) == {15, 60}
@@ -112,9 +112,9 @@ def test_several_labels_per_text():
     texts = [f"text {subject} n{row}" for row, subject in enumerate(subjects)]
     wrong = sets.index(("a", "b"))
     sets[wrong] = ("a",)
-    finding = finding_of(check(rows_of(texts, sets, sets=True), SERIAL))
+    finding = finding_of(check(rows_of(texts, sets, separator="|"), SERIAL))
     assert finding.rows.tolist() == [wrong]
-    assert finding.suggested == ["a;b"]
+    assert finding.suggested == ["a|b"]
 
 
 def test_if_the_models_predict_labels_badly_there_is_a_note():
