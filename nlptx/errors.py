@@ -4,7 +4,7 @@ NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
 ├── DivergenceError       1   training diverged: the loss exploded, or became NaN or infinite
 ├── NotFittedError        1   an estimator was used before `fit` (also a ValueError and an AttributeError)
-├── SettingsError         2   a setting has an invalid value, or settings contradict each other (also a ValueError)
+├── SettingsError         2   a setting is invalid or contradicts another, or a file does not exist (also a ValueError)
 ├── DataError             3   the input text or its labels cannot be used (also a ValueError)
 │   ├── DecodingError     3   the input contains bytes that are not UTF-8
 │   ├── LabelError        3   a label is missing or cannot be used
@@ -66,7 +66,7 @@ class NotFittedError(NlptxError, ValueError, AttributeError):
 
 
 class SettingsError(NlptxError, ValueError):
-    """A setting has an invalid value, or settings contradict each other."""
+    """A setting has an invalid value, settings contradict each other, or an input file does not exist."""
 
     exit_code = 2
 

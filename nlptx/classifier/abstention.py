@@ -19,7 +19,8 @@ decrease when the threshold is lowered.
 
 The bound of 5 % holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
-choose the epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
+choose the epoch, the temperature, the weights of the region filters and of the subword model and, for a multi-label
+model, the label thresholds. The model therefore makes slightly fewer errors on them than on new texts.
 """
 
 from __future__ import annotations

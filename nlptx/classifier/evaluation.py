@@ -42,6 +42,7 @@ def evaluate(
         multi-label model, a :class:`nlptx.classifier.label_set_report.LabelSetReport`.
 
     Raises:
+        ArtifactError: the model's weights are so large that an output is not finite.
         DataError: there are no texts, or the numbers of texts and labels differ.
         InputTypeError: ``texts`` is not a collection of str, or a label has an unsupported type.
         LabelError: a label is missing, or is not a label of the model.

@@ -80,8 +80,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     Raises:
         ArtifactError: the model's weights are so large that an output is not finite.
         DataError: the text has no known word.
-        InputTypeError: an argument has the wrong type.
-        LabelError: the label is not a label of the model.
+        InputTypeError: ``model`` or ``text`` has the wrong type.
+        LabelError: the label is not a label of the model, or has an unsupported type.
 
     >>> seen = explain(Model.load(), "a wonderful film", "pos")
     >>> seen.words

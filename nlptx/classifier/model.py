@@ -50,7 +50,7 @@ class Model(ModelContents, PickledWithoutCache):
 
     @property
     def parameters(self) -> int:
-        """Number of learned values, including the word vectors."""
+        """Number of learned values of the network, the word vectors and the region filters, without n-gram weights."""
         return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
@@ -146,8 +146,9 @@ class Model(ModelContents, PickledWithoutCache):
                 known word. (``nlptx predict`` prints ``?`` for such a text.)
 
         Raises:
-            ArtifactError, InputTypeError: as for :meth:`predict_proba`.
-            SettingsError: ``abstain`` is not a number from 0 to 1.
+            ArtifactError: as for :meth:`predict_proba`.
+            InputTypeError: ``texts`` is not a collection of str, or ``abstain`` is not a number.
+            SettingsError: ``abstain`` is below 0 or above 1.
         """
         if abstain is not None:
             check_abstain(abstain)
@@ -164,7 +165,8 @@ class Model(ModelContents, PickledWithoutCache):
         see :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:
-            ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.
+            ArtifactError, InputTypeError, QualityGateError, SettingsError: as for
+                :func:`nlptx.classifier.abstention.find_threshold`.
         """
         return find_threshold(self.held_out, max_error).confidence
 
@@ -193,6 +195,7 @@ class Model(ModelContents, PickledWithoutCache):
 
         Raises:
             ArtifactError: the file cannot be read, is damaged, is not a model, or was written by a newer nlptx.
+            SettingsError: there is no such file.
         """
         return load(bundled_path() if path is None else path, KIND, cls.from_artifact)
 

@@ -1,7 +1,8 @@
 """Leave-one-out: computes the network outputs for a text with each of its words left out in turn.
 
 The time is proportional to the length of the text. Because words attend only to words in the same window, only the
-window of the left-out word is encoded again, and the vectors of all other windows stay the same.
+window of the left-out word is encoded again. The vectors of all other windows are kept, although n-grams that include
+the left-out word may end in the next window.
 """
 
 from __future__ import annotations

@@ -51,9 +51,9 @@ def predict_frame(
     Raises:
         ArtifactError: the model's weights are so large that an output is not finite.
         DataError: there is no column ``text_column``.
-        InputTypeError: ``frame`` is not a DataFrame, ``text_column`` is not hashable, or an element of the column is
-            neither missing nor a str.
-        SettingsError: ``abstain`` is not a number from 0 to 1.
+        InputTypeError: ``frame`` is not a DataFrame, ``text_column`` is not hashable or names several columns, an
+            element of the column is neither missing nor a str, or ``abstain`` is not a number.
+        SettingsError: ``abstain`` is below 0 or above 1.
 
     >>> import pandas as pd
     >>> from nlptx import Model

@@ -5,7 +5,7 @@ known words (each counted once), and q the same probability if all bytes are equ
 all pairs of neighbouring bytes in the known words is a negative number c, because every language prefers some pairs of
 letters. The surprise of a word is
 
-    1/2 sum over its bytes of (log q - log p - c)
+    1/2 sum over its bytes and the separator after it of (log q - log p - c)
 
 The constant c makes the mean surprise of the known words 0. The factor 1/2 corrects for the dependence between
 neighbouring pairs of letters, which the sum ignores.

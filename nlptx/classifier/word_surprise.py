@@ -9,9 +9,10 @@ known word. q is a background distribution for any language. Under q, half of th
 symbols (tokens of punctuation marks, such as brackets), and the other half evenly over all words. Symbols are frequent
 in every language, so without q a line of program code would seem familiar because of its symbols. Only differences of s
 matter, so terms that are the same for all words are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol,
-where W and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on
-the spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, a
-marked word that is unknown is as surprising as the same word without the mark.
+where W and S are the numbers of distinct words and symbols that were counted. For an unknown symbol, log(W / S) is not
+added. For an unknown word that is not a symbol, s also depends on the spelling of the word; see
+:class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, a marked word that is unknown is as
+surprising as the same word without the mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transformer, one layer per file, with every gradient derived by hand. NumPy only.
+"""The transformer, one kind of layer per file, with every gradient derived by hand. NumPy only.
 
 The guided tour in ``README.md`` in this folder starts with six words and ends with a trained transformer.
 
@@ -8,8 +8,9 @@ A layer stores only its parameters. What ``backward`` needs from a call of ``for
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads
 
 A layer keeps no state between calls, so ``forward`` may be called several times, even by several threads, before
-``backward`` is called. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row
-independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
+``backward`` is called. ``layout`` records which rows of ``x`` belong to the same text. Layers that process each row
+independently ignore it, except for Linear, which can multiply each window separately (see :class:`Layout`). The output
+has the dtype of the input: float32 for training, float64 for gradient checks.
 
 In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``∂y/∂x`` the derivative of ``y`` with respect
 to ``x``, and ``X^T`` the transpose of ``X``. The product ``a * b`` of two vectors is elementwise. A line of code that

@@ -80,8 +80,8 @@ class MeanPool(Pool):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]  # (B, 1)
-        # The rows of each window are summed by a product with a vector of ones, because the product releases the
-        # interpreter lock, unlike np.add.reduceat.
+        # The rows of each window are summed by a product with a vector of ones, because the product is faster than
+        # np.add.reduceat.
         sums = np.concatenate([np.ones(stack.shape[1], x.dtype) @ stack for stack in layout.stacks(x)])  # (W, D)
         if len(sums) > len(lengths):
             sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
