@@ -2,9 +2,10 @@
 
 The header contains the format version, the kind of artifact, the nlptx version, all settings and the names of the
 arrays. The header also contains the header of the artifact from which this artifact was made. The headers are therefore
-nested, and the innermost one contains the digest of the corpus. The file contains no time, host name, user name or
-path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes
-more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
+nested, and the innermost one contains the digest of the corpus, or of the text file from which word vectors were read.
+The file contains no time, host name, user name or path, so the same command always writes the same bytes. Nothing is
+pickled or compressed, so reading a file never takes more memory than its size on disk. The CRC-32 of every entry is
+checked before the entry is used.
 :mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
 """
 

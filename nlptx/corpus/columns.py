@@ -18,7 +18,7 @@ _MAX_LISTED = 40
 class FoundColumns(NamedTuple):
     """Names of the columns with the text, the label and the weight.
 
-    ``label`` or ``weight`` is None if the table has no such column.
+    ``label`` or ``weight`` is None if the table has no such column; ``label`` also if several names match inexactly.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Columns:
 
     Args:
         options: reading options, which contain the column names.
-        on_guess: called with a note when a column is used although its name differs from the given name.
+        on_guess: called with a note when a text or weight column is used although its name differs from the given name.
         continued: whether the rows come from the middle of a table; if so, even the first row may lack columns.
     """
 

@@ -127,7 +127,7 @@ def _binary(head: bytes) -> NotText | None:
         kind = _SIGNATURES[signature[0]]
         return _zip(head) or kind if head.startswith(b"PK") else kind
     if head[257:262] == b"ustar":
-        return NotText("a tar archive", "An archive is read only from a file whose name ends in .tar.")
+        return NotText("a tar archive", "Give the file a name that ends in .tar, .tar.gz or .tgz.")
     if len(head) < _MIN_BYTES or b"\0" not in head:
         return None
     if encoding := _unmarked_utf16(head):

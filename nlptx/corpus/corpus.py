@@ -29,7 +29,7 @@ class Corpus:
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
     last source that was read. The digest covers texts and labels, but not file names or compression, so a corpus has
     the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that were
-    left out because of ``skip_bad``.
+    left out because of ``skip_bad`` or because the label map removes their label.
 
     Args:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
@@ -152,8 +152,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a plain-text file in which every line ends with a line feed without a carriage return, the digest is the
-        SHA-256 of the file.
+        For a plain-text file without a byte order mark, in which every line ends with a line feed without a carriage
+        return, the digest is the SHA-256 of the file.
         """
         return self._digest.hexdigest()
 

@@ -17,7 +17,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
     The first equals sign separates OLD from NEW; an equals sign that belongs to OLD is written ``\=``. If NEW is empty,
-    the label OLD is removed, and its rows are treated as unlabelled.
+    the rows with the label OLD are left out of labelled data.
 
     Raises:
         SettingsError: an argument has no equals sign, OLD is empty, or an old label occurs twice.

@@ -1,6 +1,7 @@
 """Checks that documents have the label or the text that a command needs.
 
-A document without a required label or text causes an error or is left out.
+A document without a required label causes an error or, with ``skip_bad``, is left out. A document without a text is
+left out with ``skip_bad``, and kept otherwise.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ class TrainingTexts:
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
-        left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
+        left_out: texts of the rows that ``skip_bad``, ``exclude`` or the label map left out, and of the rows with a
+            weight of 0. Rows that could not be read are not included.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         removed_labels: labels whose texts were left out, because the label map replaces these labels with nothing.
         first_rows: label, as written in the data -> position (``file:line`` or ``file``) of its first text.
@@ -93,7 +94,9 @@ def read_training_data(
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the
-            labels in the label map occurs in the data, or there are no texts.
+            labels in the label map occurs in the data, there are no texts, or a label of a held-out text does not occur
+            in the training texts.
+        SettingsError: a path does not exist, or ``delimiter`` is set for an input that is not a CSV or TSV table.
         InputTypeError: ``data``, ``unlabelled`` or ``valid`` is neither a path nor a collection of paths.
         OutputError: the temporary files cannot be written.
 

@@ -53,7 +53,8 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
             without flushing, which is faster.
 
     Raises:
-        OutputError: the file cannot be written or is write-protected; an old file is not changed.
+        OutputError: the file cannot be written or is write-protected. An old file is not changed, unless only flushing
+            the folder fails after the file was replaced.
     """
     path = file_name(path)
     check_writable(path)

@@ -14,9 +14,9 @@ _MAX_DEPTH = 100
 def loads(text: str) -> Any:
     """Parse a JSON text.
 
-    NaN, infinities, duplicate keys, numbers that are too large for a float, and more than _MAX_DEPTH nested levels
-    cause an error. (Python's json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns
-    numbers that are too large into infinities.)
+    NaN, infinities, duplicate keys, numbers with a point or an exponent that are too large for a float, and more than
+    _MAX_DEPTH nested levels cause an error. (Python's json module accepts NaN and infinities, keeps the last value of a
+    duplicate key, and turns such numbers into infinities.) Whole numbers may be larger than any float.
 
     Raises:
         ValueError: the text is not JSON, or contains a duplicate key, a number that is too large, or too many nested

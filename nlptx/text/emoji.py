@@ -40,9 +40,9 @@ def simplify_emoji(text: str) -> str:
     """Rewrite emoji, stars and typographic punctuation.
 
     The skin tone and the style of an emoji are removed, and of several joined emoji only the first is kept. The two
-    letters of a flag become a word. A sequence of five or ten stars, filled or empty, becomes a rating in tenths. Two
-    to four filled stars without empty stars become a rating too, with five stars as the maximum. Hearts lose their
-    colour. Curly quotes, primes and accents used as apostrophes become straight quotes.
+    letters of a flag become a word. A sequence of five or ten stars, first filled and then empty ones, becomes a rating
+    in tenths. Two to four filled stars without empty stars become a rating too, with five stars as the maximum. Hearts
+    lose their colour. Curly quotes, primes and accents used as apostrophes become straight quotes.
 
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
     "👍👩 it's  ④  ❤"

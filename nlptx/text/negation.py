@@ -50,7 +50,7 @@ _DEGREES = frozenset(["so", "such"])
 _ENDS = frozenset(
     ["but", "because", "although", "though", "unless", "while", "yet", "however", "just", "merely", "only"]
 )
-# Signs within a phrase: "not SO good", "not well-made", "not 'fun'", "not 100% good".
+# Signs within a phrase: "not VERY good", "not well-made", "not 'fun'", "not 100% good".
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
 # END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.

@@ -8,7 +8,7 @@ sign                     becomes          because
 ``:-)`` ``:(`` ``<3``    🙂 🙁 ❤            an emoticon means the same as its emoji
 ``4/5`` ``8 out of 10``  ⑧ (tenths)       equal ratings become the same word
 ``sooooo``               ↔ so             the word keeps its meaning, and ↔ marks the emphasis
-``DO NOT BUY``           ⇪ DO NOT BUY     the mark survives the conversion to lower case
+``BUY THIS ONE``         ⇪ BUY THIS ONE   the mark survives the conversion to lower case
 ``#BestDayEver``         # Best Day Ever  the words in a hashtag are more common than the hashtag
 ``@name``                @                names of people carry no opinion
 ``https://...``          🔗                links carry no opinion

@@ -97,7 +97,7 @@ class Tokenizer:
         name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`), ``negation`` (like
             ``expressive``, with negated words marked; see :mod:`nlptx.text.negation`) or ``spaces``
             (:func:`split_at_spaces`, for text that is already tokenized).
-        lowercase: whether text is converted to lower case first.
+        lowercase: whether the tokens are converted to lower case.
     """
 
     name: str = "words"
