@@ -120,8 +120,9 @@ def check(
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,
-    which makes the list of probably wrong labels more precise; the model must have the same labels as DATA. With
-    --out-of-fold, the search for wrong labels uses only the predictions in the given table.
+    which makes the list of probably wrong labels more precise; the model must know all labels of DATA. If it also has
+    other labels, or spells the labels differently, only the scores of the given model are used. With --out-of-fold, the
+    search for wrong labels uses only the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. If you want to keep some
@@ -130,8 +131,9 @@ def check(
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
     the model given with -m, are most uncertain. If several texts resemble each other, --suggest lists only one of them,
-    unless this would leave fewer than N texts. --to-label writes the suggested texts to a table. Fill in the labels in
-    the --to-label table, and pass it to nlptx train together with DATA.
+    unless this would leave fewer than N texts. The printed list ends after 20 texts; --json prints all of them, and
+    --to-label writes them to a table. Fill in the labels in the --to-label table, and pass it to nlptx train together
+    with DATA.
 
     The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """

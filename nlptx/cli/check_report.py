@@ -18,7 +18,10 @@ _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 
 def as_json(result: Check, examples: int) -> dict[str, Any]:
-    """Return the report as JSON values, with at most ``examples`` rows of each fault."""
+    """Return the report as JSON values, with at most ``examples`` rows of each fault.
+
+    Of the rows that cannot be read, only the position of the first one is included, whatever the value of ``examples``.
+    """
     from nlptx.data_quality.findings import KINDS
 
     faults = {

@@ -128,7 +128,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
         "--cluster",
         metavar="ADDRESS",
         group=group,
-        help="Use a cluster: local:N (N processes) or tcp://HOST:PORT (dask).",
+        help="Use a cluster: local:N (N processes), tcp://HOST:PORT or tls://HOST:PORT (dask).",
     )
     @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)

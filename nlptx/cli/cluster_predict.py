@@ -29,8 +29,8 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers
 
-# Size of a partition in bytes. Partitions are smaller than for counting, because scoring takes longer and the first
-# rows should appear soon.
+# Size of a partition in bytes. For large inputs, partitions are smaller than for counting, because scoring takes longer
+# and the first rows should appear soon.
 _PARTITION = 32 << 20
 # Number of texts in the sample that is scored to estimate the time.
 _SAMPLE = 2000

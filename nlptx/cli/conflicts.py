@@ -1,7 +1,7 @@
 """Options that contradict each other.
 
 If one of two contradictory options comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the
-other one is ignored; otherwise, the command is refused.
+other one is ignored, unless its conflict has ``always_refuse`` set; otherwise, the command is refused.
 """
 
 from __future__ import annotations

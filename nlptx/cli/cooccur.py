@@ -73,10 +73,11 @@ def cooccur(
     nlptx cooccur reviews/ -o cooccur.npz
     zcat corpus.txt.gz | nlptx cooccur - --window 10 --min-count 20 -o cooccur.npz
 
-    INPUT is a text file (one document per line), a table (.csv, .tsv, .jsonl), a folder (one document per .txt file), a
-    .tar.gz of such a folder, or - for standard input. The input may be compressed. The result is a sparse word-by-word
-    matrix with its vocabulary; scipy.sparse.load_npz can read the matrix. The counts are exact, unless a note says that
-    rare words were dropped to save memory. Counting uses no random numbers, so --seed has no effect.
+    INPUT is a text file (one document per line), a table (.csv, .tsv, .jsonl, .parquet), a folder (one document per
+    .txt file), a .tar or .tar.gz of such a folder, or - for standard input. Text files and tables, except .parquet, may
+    be compressed. The result is a sparse word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read the
+    matrix. The counts are exact, unless a note says that rare words were dropped to save memory. Counting uses no
+    random numbers, so --seed has no effect.
 
     With --shard I/N, only one part of the input is counted. The default output of cooccur --shard is part-I.npz, and
     nlptx merge adds up the counts of all parts; see nlptx merge --help.

@@ -79,10 +79,11 @@ def evaluate(
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
-    each label, and the confusion matrix. For comparison, the report gives the calibration error that a perfectly
-    calibrated model would have by chance on the same number of texts. The report also gives the number of texts without
-    a known word. For such a text, the probability of each label is the fraction of the training texts with this label,
-    and the most frequent label is predicted.
+    each label, and the confusion matrix or, with more than 12 labels, the most frequent errors. For comparison, the
+    report gives the calibration error that a perfectly calibrated model would have by chance on the same number of
+    texts. The report also gives the number of texts without a known word. For such a text, the probability of each
+    label is the fraction of the training texts with this label. The most frequent label is predicted or, by a
+    multi-label model, every label whose fraction reaches its threshold.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
@@ -93,8 +94,9 @@ def evaluate(
     still refer to all texts.
 
     --by COLUMN adds, for each value of a column, the accuracy on the texts with this value. --report FILE writes a page
-    with figures, the errors with the highest confidence and the texts with the lowest confidence; words in these texts
-    are coloured by their effect on the prediction. The report page is one file that loads nothing from the internet.
+    with figures, the errors with the highest confidence and the texts with the lowest confidence. If -m is a model, the
+    words in these texts, except in long ones, are coloured by their effect on the prediction. The report page is one
+    file that loads nothing from the internet.
     --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy (also for --min-accuracy) is subset accuracy: the fraction of the texts whose
@@ -102,9 +104,9 @@ def evaluate(
 
     Instead of a model, -m also accepts a table with the predictions of any program. A table of predictions has the
     columns text, label (the true label), predicted, and optionally, for each label, its probability in a column
-    prob_LABEL. DATA is not needed if -m is a table with true labels. Numeric labels in a table are treated as ordered,
-    and the report then contains the mean absolute error of the predictions; use --label-order none if the order of the
-    numbers has no meaning.
+    prob_LABEL. DATA is not needed if -m is a table with true labels. Numeric labels in a table are treated as ordered.
+    If there are three or more of them, the report contains the mean absolute error of the predictions; use
+    --label-order none if the order of the numbers has no meaning.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")

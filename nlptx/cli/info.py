@@ -46,12 +46,12 @@ def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
 
     If no ARTIFACT is given, the bundled model is described. For a model, the output includes its purpose, accuracy,
     labels and training loss curve, and its model card if it has one. The corpus is identified by the SHA-256 of its
-    texts and their labels, if any. If the corpus was a UTF-8 text file whose lines all end in a line feed, sha256sum
-    FILE prints the digest that nlptx info shows.
+    texts and their labels, if any. If the corpus was a UTF-8 text file without a byte order mark whose lines all end in
+    a line feed without a carriage return, sha256sum FILE prints the digest that nlptx info shows.
 
-    In the commands that nlptx info prints, words in capitals stand for your files. The options --input-format and
-    --delimiter are not recorded, because they depend on how a file stores its texts; add these options to the commands
-    if your files need them.
+    In the commands that nlptx info prints, words in capitals and vectors.txt stand for your files. The options
+    --input-format and --delimiter are not recorded, because they depend on how a file stores its texts; add these
+    options to the commands if your files need them.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model

@@ -128,11 +128,11 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise, the factor is 1 or, if a
-    factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the
-    factors are compared with out-of-fold corrections, and the final correction, which is fitted on all texts, is better
-    than these. One reason is that neighbours in the training data are often similar and in the same fold, so the
-    out-of-fold correction for a text is fitted without its similar neighbours.
+    The factor is 0 if the factor with the lowest log-loss does not lower the log-loss enough (see :func:`_helps`).
+    Otherwise, the factor is 1 or, if a factor of 1 would raise the log-loss, the factor with the lowest log-loss. A
+    factor of 1 is preferred because the factors are compared with out-of-fold corrections, and the final correction,
+    which is fitted on all texts, is better than these. One reason is that neighbours in the training data are often
+    similar and in the same fold, so the out-of-fold correction for a text is fitted without its similar neighbours.
 
     Args:
         outputs: (N, E) outputs without the correction.

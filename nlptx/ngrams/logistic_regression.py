@@ -100,13 +100,13 @@ def _minimise(
     inverse_penalty: float,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty. L-BFGS finds them.
+    """Return the weights (K, E) and bias (E,) that minimise the log-loss plus the penalty. L-BFGS finds them.
 
     Args:
         forward: function that computes the outputs (texts, E) for given weights, without adding the bias.
         backward: function that converts the gradient with respect to the outputs, (texts, E) float32, to the gradient
-            with respect to the weights, (G, E).
-        shape: shape of the weights, (G, E).
+            with respect to the weights, (K, E).
+        shape: shape of the weights, (K, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
         inverse_penalty: the inverse penalty C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.

@@ -1,4 +1,7 @@
-"""The n-grams of texts, and the character n-grams of their words, as inputs of a correction (:mod:`.adaptation`)."""
+"""The n-grams of texts, and the character n-grams of their words, as inputs of two models.
+
+The models are the correction (:mod:`.adaptation`) and the subword model (:mod:`.subword_model`).
+"""
 
 from __future__ import annotations
 

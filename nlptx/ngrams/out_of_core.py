@@ -1,10 +1,11 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
 The features have the same meaning as those of :mod:`nlptx.ngrams.cross_fit`. However, the LSA components are computed
-in the space of the n-grams (:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per
-weight instead of one per text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one
-after another, and the texts are divided among the workers. On a cluster, the folds are divided among the workers. Only
-the number of texts determines whether this module is used, so the memory limit does not change the result.
+in the space of the n-grams (:mod:`nlptx.ngrams.out_of_core_components`), and for the ratio model, the vectors in L-BFGS
+have one entry per weight instead of one per text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds
+are processed one after another, and the texts are divided among the workers. On a cluster, the folds are divided among
+the workers. Only the numbers of texts and labels determine whether this module is used (with many labels, it is not:
+see :mod:`nlptx.ngrams.sparse_cross_fit`), so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
 # Maximum number of weights of a linear model, which has one weight per n-gram and output. L-BFGS stores 25 numbers for
-# each weight. The maximum does not apply if the user sets ``ngram_min_texts``.
+# each weight. The maximum does not apply if the user sets ``ngram_min_texts``, and n-grams that are frequent enough for
+# the LSA components are always kept.
 _MAX_WEIGHTS = 1 << 21
 
 

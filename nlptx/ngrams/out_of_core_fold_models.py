@@ -54,8 +54,8 @@ class FoldModelData:
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         lexicon: prior of the weights of the ratio model, or None.
         components: LSA components, or None.
-        rows: matrix X (texts, G), from which the components of the labelled texts are computed; see
-            :class:`.WeightedRows`. None if there are no components.
+        rows: matrix X (texts, n-grams with an importance above 0), from which the components of the labelled texts are
+            computed; see :class:`.WeightedRows`. None if the settings ask for no components.
         importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
             components do not use.
     """

@@ -1,9 +1,10 @@
 """Logistic regressions on the n-grams of many texts. The texts are stored in blocks, which may be in a file.
 
-The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. In that module, the vectors of L-BFGS have one
-entry per text. With many texts, there are fewer weights than texts, so in this module, the vectors have one entry per
-weight. Each evaluation of the objective reads every block only once: the outputs for the texts of the block, their loss
-and the gradient are computed together.
+The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. For the ratio model, the vectors of L-BFGS in that
+module have one entry per text and output. In this module, all vectors have one entry per weight, because the number of
+weights is limited by default (see _MAX_WEIGHTS in :mod:`.out_of_core`), and the number of texts is not. Each evaluation
+of the objective reads every block only once: the outputs for the texts of the block, their loss and the gradient are
+computed together.
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
 greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the ratio model, each weight

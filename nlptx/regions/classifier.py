@@ -19,7 +19,7 @@ each group, and z is the sum of n U over the groups, plus c.
 
 Because of the maximum, the gradient of a filter reaches only one region per text, so the backward pass is cheap:
 
-    dn = dz U^T                              (0 where dropped)
+    dn = dz U^T                              (times the factors by which dropout multiplied n)
     dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because ∂n_f/∂h_g = (1[f = g] - n_f n_g) / sqrt(1 + |h|^2)
     dm_f = dh_f if m_f > 0, else 0
     db_f = dm_f        dq_rf = v_pr dm_f        dw_if = dm_f for each word i of the bag at the winning position p.
@@ -46,8 +46,9 @@ from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
 
-# When texts are scored, region vectors are computed for at most _CHUNK positions of a text at a time. If _CHUNK is
-# changed, the scores of texts longer than _CHUNK may change in their last bits.
+# When texts are scored, the responses at _CHUNK positions of a text, at most, are computed at a time. The region
+# vectors are computed for up to REACH more positions on each side. If _CHUNK is changed, the scores of texts longer
+# than _CHUNK may change in their last bits.
 _CHUNK = 1 << 9
 # Maximum total number of positions in texts whose region vectors are computed together.
 _TOGETHER = 1 << 11

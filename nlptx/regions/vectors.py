@@ -44,7 +44,7 @@ _TOLERANCE = 0.05
 # vectors of context words are summed.
 _WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
 # A worker returns one array of sums, with a row for every n-gram, for about this many words. At most _MAX_SUMMING
-# workers compute such arrays at a time, because each array may take up 80 MB.
+# workers compute such arrays at a time, because with 256 filters per group, each array may take up 80 MB.
 _WORDS_PER_TASK, _MAX_SUMMING = 1 << 20, 4
 
 Report = Callable[[float], None]

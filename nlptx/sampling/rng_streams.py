@@ -16,19 +16,19 @@ class Stream(IntEnum):
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out
-    FOLDS = 2  # assignment of texts to the folds of the n-gram features
+    FOLDS = 2  # assignment of texts to folds; start of the power iteration that computes the LSA components
     ORDER = 3  # order of the texts, by epoch
-    WORDS = 4  # words dropped from the texts, by step
+    WORDS = 4  # crops of the texts, and words dropped from them, by step
     DROPOUT = 5  # entries dropped in the network, by step
     NEXT_WORD_WEIGHTS = 6  # pre-training: initial weights of the output layer
     NEXT_WORD_ORDER = 7  # pre-training: order of the texts, by epoch
     NEXT_WORD_DROPOUT = 8  # pre-training: entries dropped in the network, by step
     DISTILLATION_ORDER = 9  # distillation: order of the texts, by epoch
-    DISTILLATION_WORDS = 10  # distillation: words dropped from the texts, by step
+    DISTILLATION_WORDS = 10  # distillation: crops of the texts, and words dropped from them, by step
     DISTILLATION_DROPOUT = 11  # distillation: entries dropped in the network, by step
     PASSAGES = 12  # passages drawn from long texts
     REGION_VECTORS = 13  # region classifier: start of the power iteration that computes the vectors of n-grams
-    REGIONS = 14  # region classifier, by group of filters: initial weights, order of the texts, dropout
+    REGIONS = 14  # region classifier, by group: initial weights, order of the texts, chosen regions, dropout
 
 
 def seed_sequence(seed: int, stream: Stream, index: int = 0) -> np.random.SeedSequence:

@@ -4,7 +4,8 @@ Consecutive texts of a corpus are often related: reviews of one film, messages o
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore each
 stretch of consecutive texts stays in one part, and so do the copies of a text (:mod:`nlptx.sampling.copies`). In all
 parts, the labels have about the same proportions. When a validation part is split off, stretches are formed separately
-among the texts of each label.
+among the texts of each label. Stretches are cut only where the proportions require it: at the end of a validation part,
+and for a label of which one fold would get far too many texts.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from nlptx.sampling.copies import folds_with_copies
 # Maximum length of a stretch, and minimum number of stretches in a part (unless the part has fewer texts).
 _MAX_STRETCH = 100
 _STRETCHES_PER_PART = 10
-# Number of folds for out-of-fold features. The features of a text are computed by models that were fitted without the
-# fold of this text.
+# Default number of folds for out-of-fold features. The features of a text are computed by models that were fitted
+# without the fold of this text. Without a network, :mod:`nlptx.training.linear_combination` chooses the number of
+# folds.
 FOLDS = 5
 # Each fold should have 1/folds of the texts of a label. If a fold has more than _MAX_EXCESS times as many, the texts of
 # the label are divided evenly among the folds.
