@@ -51,8 +51,7 @@ class Report:
         majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that occur among the true labels.
         macro_f1: mean F1 of the classes that occur among the true labels.
-        auc: ROC-AUC; for more than two classes, the mean over the classes for which it is defined, each against all
-            others.
+        auc: ROC-AUC; for more than two classes, the mean over the classes, each against the others (where defined).
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error that a perfectly calibrated model with the same confidences has by chance.

@@ -70,7 +70,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def coverage_note(answered: int, texts: int, threshold: float) -> str:
     """Return a note that gives the number of labelled texts."""
     share = f" ({answered / texts:.1%})" if texts else ""
-    return f"note: labelled {answered:,} of {texts:,} texts{share}; the minimum confidence is {threshold:g}"
+    return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
 
 
 def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:

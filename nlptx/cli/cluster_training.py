@@ -20,6 +20,7 @@ from nlptx.sampling.splits import FOLDS
 from nlptx.settings import AUTOMATIC, TrainSettings
 from nlptx.training.automatic import EPOCHS, epochs_for_large_corpus
 from nlptx.training.fit import fit
+from nlptx.training.linear_combination import number_of_folds
 
 # Number of texts in the sample, and minimum number of sampled texts with each label.
 _SAMPLE, _OF_EACH = 2000, 5
@@ -52,6 +53,7 @@ def print_training_plan(
     texts = [training_data.texts[row] for row in sample]
     labels: Any = [training_data.labels[row] for row in sample]
     settings = _with_epochs(settings, total)
+    folds = FOLDS if settings.epochs else number_of_folds(total)
     started = time.perf_counter()
     fit(texts, labels, embeddings, settings, start=start, seed=seed, jobs=Workers(1))
     seconds = (time.perf_counter() - started) * total / len(texts)
@@ -60,7 +62,7 @@ def print_training_plan(
         "bytes": size_of(training_data.texts),
         # Data that exceeds the memory limit is kept in temporary files.
         "memory_per_worker": min(memory_of_run(training_data.texts, training_data.unlabelled), memory),
-        "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
+        "models_on_the_cluster": folds + 1 if settings.ngrams else 0,
     }
     cluster.print_plan(plan, 1, seconds, common)
 

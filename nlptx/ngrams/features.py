@@ -32,10 +32,6 @@ class TextFeatures:
     token_features: NDArray[np.float32]
     text_features: NDArray[np.float32]
 
-    def minus(self, text_features: NDArray[np.float32]) -> TextFeatures:
-        """Return a copy with ``text_features`` (M E,) subtracted from the outputs of the linear models."""
-        return TextFeatures(self.token_features, self.text_features - text_features)
-
 
 @dataclass(frozen=True)
 class NgramFeatures(PickledWithoutCache):

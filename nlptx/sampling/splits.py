@@ -86,7 +86,10 @@ def assign_folds(
     text_fold = fold[stretch]
     for rows in _rows_of_labels(targets):
         if np.bincount(text_fold[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
-            text_fold[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
+            divided = text_fold.copy()
+            divided[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
+            if len(np.unique(divided)) == len(np.unique(text_fold)):  # otherwise, a fold would lose all of its texts
+                text_fold = divided
     return text_fold
 
 

@@ -67,3 +67,13 @@ def test_in_a_small_corpus_single_texts_are_held_out():
     parts = [stratified_split(targets, 0.25, np.random.default_rng(seed))[1] for seed in range(30)]
     assert all(len(part) == 10 for part in parts)
     assert max(count_stretches(np.isin(np.arange(40), part)) for part in parts) > 8
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_dividing_the_texts_of_a_label_empties_no_fold(several):
+    targets = np.array([0, 1, 1, 0, 1, 2])
+    if several:
+        targets = np.eye(3, dtype=bool)[targets]
+    for seed in range(200):
+        folds = assign_folds(targets, 5, np.random.default_rng(seed))
+        assert set(folds.tolist()) == set(range(5))
