@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import shutil
 import sys
@@ -12,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from nlptx.cli.reporter import print_error
+from nlptx.cli.reporter import neutralised, print_error
 from nlptx.cli.shortage import describe_shortage
 from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_streams
 from nlptx.cli.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
@@ -134,7 +135,8 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is always used, so that the exit code is 130. On a normal exit, CPython would kill itself
+    If Ctrl-C raised an exception, os._exit() is always used, so that the exit code is 130. (If ``train`` returns a
+    model after Ctrl-C, it calls sys.exit(), and does not get here.) On a normal exit, CPython would kill itself
     with SIGINT if Ctrl-C arrived inside the built-in exec() (which the dataclasses module calls), even though
     KeyboardInterrupt was caught.
     """
@@ -166,8 +168,10 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
+        shown = io.StringIO()
+        _with_origin(error).show(shown)
         with contextlib.suppress(BrokenPipeError):
-            _with_origin(error).show()
+            click.echo("\n".join(map(neutralised, shown.getvalue().splitlines())), err=True)
         return error.exit_code
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):

@@ -115,7 +115,7 @@ class Reporter:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         for name, value in rows:
-            table.add_row(Text(name), Text(neutralised(_plain(value))))
+            table.add_row(Text(neutralised(name)), Text(neutralised(_plain(value))))
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
@@ -134,7 +134,7 @@ class Reporter:
                 numeric = all(isinstance(row[index], int | float) for row in rows) and rows
                 justify: Literal["right", "left"] = "right" if numeric else "left"
                 unbroken = index in block.unbroken
-                table.add_column(Text(header[index]), justify=justify, overflow="fold", no_wrap=unbroken)
+                table.add_column(Text(neutralised(header[index])), justify=justify, overflow="fold", no_wrap=unbroken)
             for row in cells:
                 table.add_row(*(Text(row[index]) for index in block.columns))
             parts += ["", table] if parts else [table]
@@ -155,7 +155,7 @@ class Reporter:
         """
         from rich.text import Text
 
-        parts = [Text(title, style="bold"), *([Text("\n".join(lines))] if lines else [])]
+        parts = [Text(neutralised(title), style="bold"), *([Text("\n".join(lines))] if lines else [])]
         self._print(False, *parts, records=records)
 
     def _print(self, stderr: bool, *parts: Any, records: bool = False) -> None:

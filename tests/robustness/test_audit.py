@@ -43,6 +43,9 @@ COMMANDS = [
         "{out}/predictions.csv",
     ),
     ("tune", "train.tsv", "--folds", "2", "--epochs", "1", "--minutes", "0.02", "-o", "{out}/tuned.toml"),
+    ("check", "train.tsv"),
+    ("compare", "model.npz", "{out}/copy.npz", "test.tsv"),
+    ("init", "{out}/experiment", "train.tsv", "test.tsv"),
     ("neighbors", "embeddings.npz", "great"),
     ("explain", "-m", "model.npz", "great film"),
     ("info", "model.npz"),
@@ -65,13 +68,14 @@ def test_a_command_raises_no_forbidden_audit_event(words, work, tmp_path):
     import gzip
 
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress((work / "corpus.txt").read_bytes()))
+    (tmp_path / "copy.npz").write_bytes((work / "model.npz").read_bytes())
     if words[0] == "merge":
         call("cooccur", work / "corpus.txt", *COUNT, "--shard", "1/1", "-o", tmp_path / "part.npz", "-q")
     done, log = audited([*NLPTX, *(word.format(out=tmp_path) for word in words)], tmp_path, cwd=work)
     assert done.returncode == 0, done.stderr
     assert log[0] == "watching"
     assert not [line for line in log if line.startswith("refused")]
-    if words[0] not in ("cooccur", "train", "predict", "evaluate", "crossvalidate", "tune"):
+    if words[0] not in ("cooccur", "train", "predict", "evaluate", "compare", "crossvalidate", "tune"):
         assert not {"forked", "exchanged"} & set(log)
     opened = {line.removeprefix("opened ") for line in log if line.startswith("opened ")}
     assert all(LIBRARIES.fullmatch(name) for name in opened), opened

@@ -60,6 +60,23 @@ def test_control_sequences_do_not_reach_the_terminal(name, model, tmp_path):
         assert mark not in shown
 
 
+def test_control_sequences_in_labels_names_and_file_names_do_not_reach_the_terminal(model, tmp_path):
+    rows = "".join(f"great,{label},{label}\n" for label in ("a\x1b[31m", "b", "c"))
+    (tmp_path / "p.csv").write_text(f"text,label,predicted\n{8 * rows}")
+    (tmp_path / "card.json").write_text(json.dumps({"a\x1b[31m": "b\x1b[31m"}))
+    run("train", "p.csv", "--effort", "fast", "--card", "card.json", "-o", "m.npz", cwd=tmp_path)
+    for words, code in (
+        (("evaluate", "-m", tmp_path / "p.csv"), 0),
+        (("info", tmp_path / "m.npz"), 0),
+        (("predict", "-m", model, tmp_path / "p.csv", "-o", tmp_path / "a\x1b[31m.parquet"), 2),
+        (("predict", "--a\x1b[31m"), 2),
+    ):
+        shown = on_terminal(*words)
+        assert shown.code == code
+        assert b"\x1b[31m" not in shown.stdout
+        assert code or "\ufffd[31m" in shown.text  # Click removes the sequence from its messages
+
+
 BAD_ROWS = {
     "nan": '{"text": "a", "x": NaN}',
     "twice": '{"text": "a", "text": "b"}',
