@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from nlptx.errors import NlptxError
+from nlptx.errors import NlptxError, SettingsError
 from nlptx.version import __version__
 
 T = TypeVar("T")
@@ -63,7 +63,15 @@ class Requirements:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Requirements:
-        """Return the requirements for work on the files and folders at the given paths."""
+        """Return the requirements for work on the files and folders at the given paths.
+
+        Raises:
+            SettingsError: a file or folder does not exist.
+            OSError: a file or folder cannot be read.
+        """
+        for path in paths:
+            if not os.path.exists(path):
+                raise SettingsError(f"{path}: no such file or folder")
         return cls(versions(), tuple(RequiredFile.at(path) for path in paths))
 
     def check(self) -> None:

@@ -54,8 +54,9 @@ def merge_parts(
     Raises:
         ArtifactError: a file is not a part or is damaged.
         DataError: the parts are incompatible, for example counted with different settings; a part is missing or occurs
-            twice; or no word occurs ``min_count`` times.
+            twice; no word occurs ``min_count`` times; or there are more distinct words than fit in memory.
         OutputError: the temporary files cannot be written.
+        SettingsError: a file does not exist, or there are no parts.
     """
     stream, partials = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
@@ -72,9 +73,10 @@ def merge_parts(
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
             partial = SpilledMatrix(len(vocabulary), budget)
             partial.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
-            del part  # frees the part before the next one is read
-            partial.spill(budget, number / len(paths))
+            del part
+            partial.spill(budget, 1 / len(paths), 1 - (number - 1) / len(paths))
             partials = add_partial(partials, partial, budget, workers)
+        artifact.arrays.clear()  # frees the part before the next one is read
         on_part(number)
     settings, details = CountSettings.from_dict(artifact.settings), corpus_details(artifact.details)
     if vocabulary is None:

@@ -44,10 +44,19 @@ class SpilledMatrix:
         self.values.append(rows.sums / self.units_per_count)
         self._lengths.append(rows.lengths.copy())
 
-    def spill(self, budget: MemoryBudget, share: float) -> None:
-        """Move the entries to temporary files now; ``share`` is the fraction of the corpus counted so far."""
-        # Require enough disk space for the partial matrices of the whole corpus, estimated from `share`, and their sum.
-        budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
+    def spill(self, budget: MemoryBudget, share: float, remaining: float) -> None:
+        """Move the entries to temporary files now.
+
+        Args:
+            budget: memory budget, which creates the temporary files.
+            share: fraction of the corpus whose pairs this matrix contains.
+            remaining: fraction of the corpus that is not in temporary files yet, including ``share``.
+
+        Raises:
+            OutputError: there is not enough disk space for the remaining partial matrices, and for the sum of all.
+        """
+        of_corpus = BYTES_PER_ENTRY * len(self.columns) / share
+        budget.require(round((remaining + 1) * of_corpus))
         self.columns.spill()
         self.values.spill()
 

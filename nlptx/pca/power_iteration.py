@@ -6,9 +6,10 @@ and the next eigenvector is found in the same way.
 
 Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated, and
 a small eigenproblem within the span of the block (Rayleigh-Ritz) separates the eigenvectors. Second, the block is
-multiplied by A ``degree`` times per round, and all iterates A Q, A^2 Q, ... are kept: Rayleigh-Ritz within the span of
-all iterates finds the best polynomial filter of degree ``degree`` (block Lanczos). The span also contains the
-eigenvectors found in earlier rounds, so that their remaining errors do not limit the accuracy of later eigenvectors.
+multiplied by A up to ``degree`` times per round, and all iterates A Q, A^2 Q, ... are kept: Rayleigh-Ritz within the
+span of all iterates finds the best polynomial filter of the degree reached (block Lanczos). A round ends early if all
+requested eigenpairs have been found. The span also contains the eigenvectors found in earlier rounds, so that their
+remaining errors do not limit the accuracy of later eigenvectors.
 The iteration ends when all requested eigenpairs are found. With the default degree, a single round nearly always finds
 all requested eigenpairs.
 
@@ -134,7 +135,7 @@ def power_iteration(
             ritz, candidates, candidate_images, absolute = basis.rayleigh_ritz(count + block)
             converged, relative = _check_residuals(ritz, absolute, tolerance)
             reached = min(_leading(converged), count)
-            open_residual = float(relative[reached:].max(initial=0)) if reached < count else 0.0
+            open_residual = float(relative[reached:count].max(initial=0))
             progress = max(progress, reached)
             if on_round is not None:
                 on_round(progress, open_residual)

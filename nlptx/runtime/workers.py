@@ -143,6 +143,7 @@ class Workers:
                 yield head[0][0], work(head[0][1])
                 return
             pairs = chain(head, pairs)
+            del head  # the first two items need not stay in memory
         waiting: deque[tuple[K, Future[R]]] = deque()
         with ThreadPoolExecutor(self.jobs) as pool, forked(copies) as started:
             do = partial(_ask, list(started)) if started else work
