@@ -89,8 +89,8 @@ def predict(
     --details adds the columns n_tokens, known_words, truncated, surprise and unusual; in plain text, these five columns
     precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
     the standard deviation among texts of the same length. A text is unusual if its surprise exceeds that of 99.5 % of
-    the training texts, or if it has no known word. An unusual text is probably in another language or about another
-    subject. A note is printed if many texts are unusual.
+    the training texts, or if the model knows none of its words. An unusual text is probably in another language or
+    about another subject. A note is printed if many texts are unusual. Both cells are empty for a text without words.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, a text without a known word gets the
@@ -101,8 +101,9 @@ def predict(
     empty texts and rows that cannot be read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
-    reaches its threshold, the label is written as - in plain text, and as an empty cell in a table. The confidence of a
-    multi-label model is the probability that exactly the predicted labels are correct.
+    reaches its threshold, the label is written as - in plain text, as an empty cell in a table, and as an empty list in
+    JSON, where null replaces ?. With --prior, a text without a known word gets the labels whose frequencies reach their
+    thresholds. The confidence of a multi-label model is the probability that exactly the predicted labels are correct.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)

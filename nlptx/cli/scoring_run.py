@@ -49,7 +49,12 @@ class ScoredTexts:
 
 
 def score_corpus(corpus: Corpus, model: Model, rows: PredictionWriter, workers: Workers) -> ScoredTexts:
-    """Score the texts of a corpus, and write a row for each. Raises the same errors as ``classifier.scoring.score``."""
+    """Score the texts of a corpus, and write a row for each.
+
+    Raises:
+        ArtifactError, NlptxError: as for ``classifier.scoring.score``.
+        DataError: an input cannot be read, or the columns of two tables differ.
+    """
     result = ScoredTexts(renamed=rows.renamed, left_out=corpus.left_out)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     for batch in score(model, pairs, workers):

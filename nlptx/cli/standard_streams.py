@@ -12,7 +12,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def repair_streams() -> bool:
-    """Replace closed standard streams, and configure the output streams to replace characters that cannot be encoded.
+    """Replace closed output streams, and configure the output streams to replace characters that cannot be encoded.
+
+    If standard input is closed, ``sys.stdin`` remains None.
 
     Returns:
         Whether standard output was closed.

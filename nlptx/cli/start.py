@@ -55,6 +55,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     Raises:
         click.UsageError: an option contradicts the network shape of the model.
         ArtifactError: the file is not a model, or is damaged.
+        SettingsError: the file does not exist.
     """
     from nlptx.classifier.model import Model
     from nlptx.training.start_settings import settings_of_model

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# The summary shows these measures of the best epoch. The measure valid_loss determines which epoch is the best.
+# The summary shows these measures of the best epoch. If texts are held out, valid_loss determines which epoch is the
+# best; otherwise, the last epoch is the best.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 
@@ -25,7 +26,9 @@ def save_model(
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
 ) -> None:
-    """Save the model and report the outcome. If training was interrupted in its first epoch, nothing is saved.
+    """Save the model and report the outcome.
+
+    If training on the labels was interrupted before its first step, nothing is saved.
 
     ``earlier`` contains the summaries of the preceding stages, by command name.
     """

@@ -30,7 +30,8 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
 
     Args:
         address: address of the cluster, in a form that :func:`check_address` accepts.
-        on_note: called with a note that contains the address of the scheduler's dashboard, if there is one.
+        on_note: called with a note that contains the address of the scheduler's dashboard, if there is one. For local
+            workers, there is no note.
 
     Yields:
         A ``distributed.Client``; its methods have no type annotations.
@@ -111,6 +112,4 @@ def _silence_logs() -> None:
 
 def lost_connection(address: str) -> NlptxError:
     """Return the error for a lost connection."""
-    return NlptxError(
-        f"the connection to the scheduler at {address} is lost; nothing was written", hint="Run the command again."
-    )
+    return NlptxError(f"the connection to the scheduler at {address} is lost", hint="Run the command again.")

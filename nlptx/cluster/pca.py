@@ -1,11 +1,12 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
-The matrix X of transformed counts is cut into slices X_i of consecutive rows. The cuts depend only on X. Each X_i is a
-file in a folder that all workers can access. For each product with X, the main process writes the block of vectors b to
-the folder, each task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b
-is computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes X_i^T
-(X_i b), and the main process adds the results pairwise, as on one machine. The main process also does all other work,
-such as the orthogonalisation of the vectors.
+The matrix X of transformed counts is cut into slices X_i of consecutive rows. The cuts depend only on the matrix of
+counts. Each X_i is a file in a folder that all workers can access. The tasks first add up the rows of the counts (for
+PPMI) and transform them. For each product with X, the main process writes the block of vectors b to the folder, each
+task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b is computed as two
+products with X. With standardisation or smoothing, X is not symmetric; each task then computes X_i^T (X_i b), and the
+main process adds the results pairwise, as on one machine. The main process also does all other work, such as the
+orthogonalisation of the vectors.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class PcaJob:
         settings: settings for PCA.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.
-        memory: maximum size in bytes of the counts that a process keeps in memory; larger counts stay in their file.
+        memory: memory limit of the process; it has no effect, because the counts always stay in their file.
     """
 
     counts: str
@@ -81,7 +82,7 @@ def fit_on(
         counts: path of the co-occurrence counts.
         settings: settings for PCA.
         seed: seed for the random starting block.
-        memory: maximum size in bytes of the counts that each process keeps in memory.
+        memory: has no effect, because the counts always stay in their file.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
         on_note: called with a note if a setting has no effect, or if there are fewer words than the default number of

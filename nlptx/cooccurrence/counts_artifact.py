@@ -26,7 +26,8 @@ class Counts:
         matrix: the symmetric (V, V) matrix of counts.
         vocabulary: the V words, one per row and column.
         settings: settings with which the corpus was counted.
-        details: the number of tokens, of tokens whose word is in the vocabulary, and of distinct words.
+        details: the number of tokens, of tokens whose word is in the vocabulary, and of distinct words; and other
+            information, such as the digest of the corpus.
     """
 
     matrix: SpilledMatrix

@@ -113,6 +113,7 @@ def count(
         DataError: no word occurs at least ``min_count`` times.
         InputTypeError: ``texts`` is not a collection of str, or another argument has the wrong type.
         OutputError: the temporary files cannot be written.
+        SettingsError: ``jobs`` is invalid.
 
     >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
     >>> counts

@@ -70,11 +70,12 @@ class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
     Entry [a, b] of the matrix is the sum of the weights of all counted pairs of the words a and b, in either order, so
-    the matrix is symmetric.
+    the matrix is symmetric. A pair of two equal words counts twice in entry [a, a].
 
     Args:
         index: index of the documents, built with ``reach=len(units)``.
-        units: (window,) int64 weights of pairs at distances 1, 2, ..., in the units of :func:`unit_weights`.
+        units: (reach,) int64 weights of pairs at distances 1, 2, ..., in the units of :func:`unit_weights`. There are
+            fewer of them than the setting ``window`` if all documents are short.
 
     Attributes:
         max_entries: maximum number of entries in the rows of a task.

@@ -115,7 +115,8 @@ class Embeddings:
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the best words d for the analogy "a is to b as c is to d", and their cosine similarities.
 
-        The best words are those with the largest cosine similarity to b - a + c, where a, b and c are unit vectors.
+        The best words are those with the largest cosine similarity to b - a + c, where a, b and c are unit vectors. The
+        words a, b and c themselves are left out.
 
         Raises:
             DataError: a word is unknown, or all vectors are 0.
@@ -177,8 +178,8 @@ class Embeddings:
 
         Raises:
             ArtifactError: the file does not contain embeddings or is damaged.
-            DataError: a line of a text file is not a word followed by numbers.
-            SettingsError: the file does not exist.
+            DataError: a text file is invalid, for example because a line is not a word followed by numbers.
+            SettingsError: the file does not exist, or is a folder.
         """
         if is_text_file(file_name(path)):
             return cls.from_word2vec(path)
@@ -238,8 +239,8 @@ def load_embeddings(path: FilePath) -> Embeddings:
 
     Raises:
         ArtifactError: the file does not contain embeddings or is damaged.
-        DataError: a line of a text file is not a word followed by numbers.
-        SettingsError: the file does not exist.
+        DataError: a text file is invalid, for example because a line is not a word followed by numbers.
+        SettingsError: the file does not exist, or is a folder.
 
     >>> with open("vectors.txt", "w") as file:
     ...     print("good 1 0", "bad -1 0.5", sep="\n", file=file)

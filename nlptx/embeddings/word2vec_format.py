@@ -19,8 +19,8 @@ from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Characters that a word in this format must not contain. The tokenizers never produce these characters, but word
-# vectors from another program may contain them.
+# Characters that a word in this format must not contain. Of these characters, the tokenizers produce only lone
+# surrogates, and only the tokenizer ``spaces`` does. Word vectors from another program may contain any of them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 # In a file from another program, words can begin with the mark of negated words by chance. Therefore, no word is
@@ -55,8 +55,9 @@ def read_word2vec(path: FilePath) -> WordVectors:
     """Read a word2vec or GloVe text file.
 
     Raises:
-        SettingsError: the file does not exist.
-        DataError: a line is not a word followed by numbers, or the file cannot be read.
+        SettingsError: the file does not exist, or is a folder.
+        DataError: a line is not a word followed by finite numbers, a word is repeated, the number of words is not the
+            stated one, the file holds no vectors, or the file cannot be read.
     """
     path = file_name(path)
     try:

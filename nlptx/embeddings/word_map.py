@@ -113,8 +113,8 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
 
     The distance between two positions approximates 1 - cosine of the two word vectors. The method is multidimensional
     scaling by majorisation, starting from the first two principal components. Each step decreases the stress
-    \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the weight w_ij is
-    1/d_ij^2, so that close pairs have the largest weights.
+    \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine but at least 0.01, x_i is a position, and the
+    weight w_ij is 1/d_ij^2, so that close pairs have the largest weights.
 
     Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".
     """

@@ -31,8 +31,8 @@ def cosine_weights(
 
         c_i = min(1, l_m / l_i)^(p/2), times ``negative_weight`` if w_i^T X w_i < 0
 
-    Here m = min(1 + floor(equalize * R), R). The first m components get the same mean square, because they would
-    otherwise dominate the cosine.
+    Here m = min(1 + floor(equalize * R), R). Apart from ``negative_weight``, the first m components get the same mean
+    square, because they would otherwise dominate the cosine.
 
     X is symmetric unless PPMI is smoothed or X is standardised. A symmetric X is the sum of k w w^T over its eigenpairs
     k, w, and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. Consider two words whose entries in w

@@ -80,10 +80,12 @@ def fit_pca(
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
-        DataError: there are fewer words than components, or no two words occur near each other.
+        DataError: there are fewer words than components (unless ``components`` has its default value, which is then
+            reduced), no two words occur near each other, or all transformed counts are 0.
         InputTypeError: an argument has the wrong type.
         NlptxError: the iteration does not converge.
         OutputError: the temporary files cannot be written.
+        SettingsError: the file does not exist, or ``jobs`` is invalid.
 
     >>> from nlptx import CountSettings, count
     >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))

@@ -14,8 +14,8 @@ T = TypeVar("T")
 def in_background(items: Callable[[], Iterable[T]], size: Callable[[T], int], batch_size: int) -> Iterator[T]:
     """Yield the items of ``items()``, which a forked process computes in batches, one batch ahead of the caller.
 
-    If there is only one core, or if this program has other threads, so that forking is not safe, the items are computed
-    in this process. An error that ``items`` raises is raised here, after all items before it.
+    The items are computed in this process if there is only one core, if this program has other threads, so that forking
+    is not safe, or if the system cannot fork. An error that ``items`` raises is raised here, after all items before it.
 
     Args:
         items: function that returns the items. The items and all errors must be picklable.

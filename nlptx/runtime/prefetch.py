@@ -84,9 +84,10 @@ class _TextQueue:
 def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]] | Pause]:
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
-    A group has at most ``size`` pairs, and is yielded without waiting for more pairs. If no pair is available, the
-    generator yields a :class:`Pause` before it waits for the next pair. If reading ``pairs`` raises an error, the
-    generator yields all earlier pairs before it raises the error.
+    A group has at most ``size`` pairs, ends when its texts have GROUP_CHARACTERS characters or more, and is yielded
+    without waiting for more pairs. If no pair is available, the generator yields a :class:`Pause` before it waits for
+    the next pair. If reading ``pairs`` raises an error, the generator yields all earlier pairs before it raises the
+    error.
     """
     waiting = _TextQueue(2 * size)
     threading.Thread(target=_read, args=(pairs, waiting), name="nlptx-reader", daemon=True).start()
