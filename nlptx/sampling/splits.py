@@ -88,7 +88,7 @@ def assign_folds(
         if np.bincount(text_fold[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
             divided = text_fold.copy()
             divided[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
-            if len(np.unique(divided)) == len(np.unique(text_fold)):  # otherwise, a fold would lose all of its texts
+            if len(np.unique(divided)) >= len(np.unique(text_fold)):  # otherwise, a fold would lose all of its texts
                 text_fold = divided
     return text_fold
 
