@@ -135,7 +135,7 @@ def _replacement(match: re.Match[str] | re.Match[bytes]) -> str:
 
 
 def _rating(points: str, scale: int) -> str:
-    """Return the character for a rating, rounded to tenths, or an empty string if the points exceed the scale."""
+    """Return the character for a rating, rounded to tenths, or an empty string if it then exceeds the scale."""
     tenths = int(10 * float(points.replace(",", ".")) / scale + 0.5)
     return f" {TENTHS[tenths]} " if tenths < len(TENTHS) else ""
 
