@@ -27,7 +27,7 @@ class Vocabulary(PickledWithoutCache):
         words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point
             order. Words of word vectors from a text file are in the order of the file. The words added by training come
             last.
-        counts: (V,) int64 number of occurrences of each word; 0 for words of word vectors from a text file.
+        counts: (V,) int64 number of occurrences of each word; all 0 for word vectors from a text file.
         tokenizer: tokenizer that splits texts into these words.
     """
 

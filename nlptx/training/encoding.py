@@ -192,7 +192,7 @@ def _extend(
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1, while the angles
     between the vectors stay the same. As a result, one learning rate and one initialisation suit embeddings of any
-    scale.
+    scale. The counts of known words stay the same too, unless they are all 0, as for vectors from a text file.
 
     Args:
         embeddings: known words and their vectors.
@@ -204,15 +204,16 @@ def _extend(
     start = embeddings.unweighted()
     square = np.square(start, dtype=np.float64)
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
-    unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
+    count_of = {as_text(word): count for word, count in counts.items()}
+    unknown = {word: count for word, count in count_of.items() if word not in known.index}
     # With frozen vectors, the vector of a new word stays 0, so frequent new words are added only if n-grams are used.
     min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
     new = rank_words(unknown, min_count, len(unknown)) if min_count else []
     added = set(new)
     new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
-    if not new:
-        return known, np.ascontiguousarray(vectors, np.float32)
     words = [*known.words, *new]
-    totals = np.concatenate([known.counts, np.array([unknown.get(word, 0) for word in new], np.int64)])
+    totals = np.array([count_of.get(word, 0) for word in words], np.int64)
+    if known.counts.any():  # otherwise, the vectors come from a file without counts
+        totals[: len(known)] = known.counts
     vectors = np.concatenate([vectors, np.zeros((len(new), vectors.shape[1]))]).astype(np.float32)
     return Vocabulary(words, totals, known.tokenizer), vectors

@@ -1,6 +1,7 @@
 """Tests of the measure of how much a text differs from the training texts: formula, false alarms, other languages."""
 
 import csv
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -181,13 +182,26 @@ def test_without_a_stored_distribution_it_is_estimated(tmp_path):
     assert one.surprise == pytest.approx(float(TypicalSurprise.estimate(surprise).standardize(mean, 2)))
 
 
-def test_vectors_without_counts_give_no_surprise():
+def model_of_vectors_without_counts():
     texts, labels = make_reviews(40)
-    words = sorted({word for text in texts for word in text.split()})
+    words = [*sorted({word for text in texts for word in text.split()}), "absent"]
     vectors = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)
     embeddings = Embeddings(vectors, Vocabulary(words, np.zeros(len(words), np.int64)))
-    model = nlptx.fit(texts, labels, embeddings, nlptx.TrainSettings(epochs=1, ngrams=0), jobs=1)
-    assert model.typical_surprise is None
+    return nlptx.fit(texts, labels, embeddings, nlptx.TrainSettings(epochs=1, ngrams=0), jobs=1)
+
+
+def test_for_vectors_without_counts_the_words_of_the_training_texts_are_counted():
+    model = model_of_vectors_without_counts()
+    texts = make_reviews(40)[0]
+    counted = Counter(word for text in texts for word in text.split())
+    assert model.vocabulary.counts.tolist() == [counted[word] for word in model.vocabulary.words]
+    assert model.typical_surprise == measure_typical_surprise(model.vocabulary, texts)
+
+
+def test_models_without_counts_give_no_surprise():
+    model = model_of_vectors_without_counts()
+    words = model.vocabulary.words
+    model.vocabulary, model.typical_surprise = Vocabulary(words, np.zeros(len(words), np.int64)), None
     assert [(one.surprise, one.unusual) for one in scored(model, ["good1", "zz", ""])] == [(None, None)] * 3
 
 
