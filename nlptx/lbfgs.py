@@ -53,8 +53,8 @@ def minimise_in_basis(
         value_at: function that returns the value at a point, and whatever ``gradient_at`` needs besides the point.
         gradient_at: function that returns the gradient at a point, as a vector.
         start: point at which the search starts.
-        tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
-            its absolute value, or by at most this number if the absolute value is below 1.
+        tolerance: the search ends when the next step is expected to decrease the function value f by at most
+            ``tolerance`` times max(|f|, 1).
         max_iterations: maximum number of iterations.
         max_scale: upper limit of the factor c. H is first approximated by c times the identity matrix, and then
             corrected with the last steps.
@@ -138,8 +138,8 @@ def minimise(
     Args:
         value_and_gradient: function that returns the value for parameters (P,), and the gradient (P,).
         start: (P,) parameters at which the search starts.
-        tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
-            its absolute value, or by at most this number if the absolute value is below 1.
+        tolerance: the search ends when the next step is expected to decrease the function value f by at most
+            ``tolerance`` times max(|f|, 1).
         max_iterations: maximum number of iterations.
     """
 

@@ -5,8 +5,7 @@ arrays. The header also contains the header of the artifact from which this arti
 nested, and the innermost one contains the digest of the corpus, or of the text file from which word vectors were read.
 The file contains no time, host name, user name or path, so the same command always writes the same bytes. Nothing is
 pickled or compressed, so reading a file never takes more memory than its size on disk. The CRC-32 of every entry is
-checked before the entry is used.
-:mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
+checked before the entry is used. :mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
 """
 
 from __future__ import annotations

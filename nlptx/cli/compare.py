@@ -27,8 +27,8 @@ from nlptx.io.output_path import check_writable
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
-# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test always exceeds 0.05: with 5 groups, it is
-# about 2 / 2^5 or more. With fewer than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
+# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test always exceeds 0.05: with 5 groups, its
+# exact value is at least 2 / 2^5. With fewer than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
 _MIN_GROUPS, _FEW_GROUPS = 6, 10
 
 

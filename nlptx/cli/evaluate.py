@@ -96,8 +96,7 @@ def evaluate(
     --by COLUMN adds, for each value of a column, the accuracy on the texts with this value. --report FILE writes a page
     with figures, the errors with the highest confidence and the texts with the lowest confidence. If -m is a model, the
     words in these texts, except in long ones, are coloured by their effect on the prediction. The report page is one
-    file that loads nothing from the internet.
-    --report needs the report extra: pip install 'nlptx[report]'.
+    file that loads nothing from the internet. --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy (also for --min-accuracy) is subset accuracy: the fraction of the texts whose
     labels are all correct. The report on a multi-label model also contains micro-F1 and the threshold of each label.

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# If no note is printed about unusual texts, a note is printed if the fraction of known words in texts with at least one
-# known word is below this number. A large vocabulary covers at least 80 % of the words in texts of the same language.
-# In texts of another Western language, it covers 40 to 60 % of the words: mainly names, punctuation and short words
-# that the two languages share.
+# If the texts with a known word have a smaller fraction of known words than this, a note is printed, unless there is a
+# note about unusual texts. A large vocabulary covers at least 80 % of the words in texts of the same language. In texts
+# of another Western language, it covers 40 to 60 % of the words: mainly names, punctuation and short words that the two
+# languages share.
 _MIN_KNOWN_SHARE = 0.6
 # A note is printed if at least _MIN_UNUSUAL texts are unlike the training texts, their fraction of all texts exceeds
 # _MIN_UNUSUAL_SHARE, and one of them has a known word.

@@ -168,7 +168,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        shown = io.StringIO()
+        shown = io.StringIO()  # the message may contain control characters, for example in a file name
         _with_origin(error).show(shown)
         with contextlib.suppress(BrokenPipeError):
             click.echo("\n".join(map(neutralised, shown.getvalue().splitlines())), err=True)

@@ -57,8 +57,8 @@ def pca(
     is read in parts, and if it does not fit within --memory, it is kept in a temporary file. The vectors that power
     iteration multiplies always stay in memory; by default, they take up to 56 bytes per word and component, in addition
     to about 100 MB for the program. The table of the principal components shows the first ones and the last one. The
-    residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n and X is the n by
-    n matrix of transformed counts.
+    residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n and X is the n by n matrix of
+    transformed counts.
     """
     check_names(counts)
     stage = StageRun(common, output, [counts])

@@ -90,7 +90,8 @@ def predict(
     precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
     the standard deviation among texts of the same length. A text is unusual if its surprise exceeds that of 99.5 % of
     the training texts, or if the model knows none of its words. An unusual text is probably in another language or
-    about another subject. A note is printed if many texts are unusual. Both cells are empty for a text without words.
+    about another subject. A note is printed if many texts are unusual. For a text without words, surprise and unusual
+    are empty.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, a text without a known word gets the
@@ -102,8 +103,9 @@ def predict(
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
     reaches its threshold, the label is written as - in plain text, as an empty cell in a table, and as an empty list in
-    JSON, where null replaces ?. With --prior, a text without a known word gets the labels whose frequencies reach their
-    thresholds. The confidence of a multi-label model is the probability that exactly the predicted labels are correct.
+    JSON (which has null instead of the label ?). With --prior, a text without a known word gets the labels whose
+    frequencies reach their thresholds. The confidence of a multi-label model is the probability that exactly the
+    predicted labels are correct.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)

@@ -128,15 +128,14 @@ def count_vocabulary_pairs(
         tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(budget.memory // _MEMORY_PER_TOKEN, 1))
         segments = list(_grouped([lengths], tokens))
         index = build_index(stream.ids, done, segments, vocabulary_ids, words, reach, workers)
-        share = float(lengths.sum()) / len(stream.ids)
-        before = done / len(stream.ids)
+        share, remaining = lengths.sum() / len(stream.ids), 1 - done / len(stream.ids)
         done += int(lengths.sum())
         partial = SpilledMatrix(words, budget, units_per_count if in_one_block else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             partial.append(rows)
         del index, rows  # frees the block and the row buffers
         if not in_one_block:
-            partial.spill(budget, share, 1 - before)
+            partial.spill(budget, share, remaining)
         partials = add_partial(partials, partial, budget, workers)
     stream.close()
     if not partials:
@@ -163,7 +162,7 @@ def sum_partials(
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return three numbers for a stream: tokens, tokens whose word is in the vocabulary, and distinct words.
+    """Return the number of tokens of a stream, of those that are in the vocabulary, and of distinct words.
 
     Words that were dropped for lack of memory are not among the distinct words, but their tokens are counted.
     """

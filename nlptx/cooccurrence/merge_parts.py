@@ -76,7 +76,7 @@ def merge_parts(
             del part
             partial.spill(budget, 1 / len(paths), 1 - (number - 1) / len(paths))
             partials = add_partial(partials, partial, budget, workers)
-        artifact.arrays.clear()  # frees the part before the next one is read
+        artifact.arrays.clear()  # with `del part`, frees the part before the next one is read
         on_part(number)
     settings, details = CountSettings.from_dict(artifact.settings), corpus_details(artifact.details)
     if vocabulary is None:

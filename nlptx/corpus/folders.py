@@ -197,8 +197,8 @@ class _Location:
     split: str | None
 
 
-# A member of an archive: its path; its label and split, or None if it is not to be read; and its contents, or None if
-# it is a link or not to be read.
+# A member of an archive: its path, its location (None if it is not to be read), and its contents (None if it is a link
+# or not to be read).
 _Member = tuple[str, _Location | None, bytes | None]
 
 

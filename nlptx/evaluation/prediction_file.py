@@ -55,10 +55,9 @@ def read_predictions(
             tables that nlptx writes.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
-            matched to ``data`` by text and need no true label. If ``data`` is given and the table has neither a column
-            of predicted labels (see :func:`.predicted_column`) nor columns ``prob_LABEL``, its label column is read as
-            the prediction, and a note says so. Without the former, but with columns ``prob_LABEL``, the prediction is
-            the most probable label.
+            matched to ``data`` by text and need no true label. If ``data`` is given and the table has no column of
+            predicted labels (see :func:`.predicted_column`), the prediction is the most probable label if there are
+            columns ``prob_LABEL``; otherwise, the label column is read as the prediction, and a note says so.
         complete: whether the table must have a row for each text of ``data``; if False, texts without a row are left
             out, and a note gives the number of these texts.
         needs_labels: whether multi-label data needs a column with the predicted labels; if False, and if there is no

@@ -15,8 +15,8 @@ The features of a text are computed from its word ids (T,) as follows::
                                                                                       -> text features  (M E,)
 
 ``order`` is the length of the longest n-gram, and ``keys`` contains a key for each known n-gram. Axis letters, in
-addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes of which
-each text has exactly one, otherwise one per class), M linear models. ``order E`` and ``M E`` are products.
+addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes of which each text has
+exactly one, otherwise one per class), M linear models. ``order E`` and ``M E`` are products.
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures

@@ -45,9 +45,9 @@ TEXTS_PER_COMPONENT = 4
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These are
 # the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
-# rows. From long texts, more n-grams can be left out than from short texts, so the fraction for long texts is larger
-# (but not in :mod:`.out_of_core`, which always uses the smaller fraction).
-# With few texts, no n-grams are left out, because almost all n-grams may be frequent.
+# rows. From long texts, more n-grams can be left out than from short texts, so the fraction for long texts is larger.
+# (:mod:`.out_of_core` uses the smaller fraction for all texts.) With few texts, no n-grams are left out, because almost
+# all n-grams may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power
 # iteration: blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.

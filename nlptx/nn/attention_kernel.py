@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Maximum number of attention weights in a tile. In float32, the weights of a tile occupy up to half a megabyte. A tile
-# has at least one head of one window, so it is larger if a window has more than 362 tokens.
+# contains at least one head of one window, so the tiles of windows with more than 362 tokens are larger.
 _TILE = 1 << 17
 # Bounds for a sum of float32 exponentials. Between them, neither the sum nor its reciprocal overflows or underflows.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20

@@ -9,9 +9,8 @@ a small eigenproblem within the span of the block (Rayleigh-Ritz) separates the 
 multiplied by A up to ``degree`` times per round, and all iterates A Q, A^2 Q, ... are kept: Rayleigh-Ritz within the
 span of all iterates finds the best polynomial filter of the degree reached (block Lanczos). A round ends early if all
 requested eigenpairs have been found. The span also contains the eigenvectors found in earlier rounds, so that their
-remaining errors do not limit the accuracy of later eigenvectors.
-The iteration ends when all requested eigenpairs are found. With the default degree, a single round nearly always finds
-all requested eigenpairs.
+remaining errors do not limit the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are
+found. With the default degree, a single round nearly always finds all requested eigenpairs.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """

@@ -79,8 +79,8 @@ class ListedText:
 def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
     """Return the worst errors, followed by the most uncertain texts that are not among them.
 
-    If there is a model, words are coloured by their effect, except in texts without a known word, in long texts, and in
-    texts for which no work is left (see ``_MAX_WORK``).
+    If there is a model, words are coloured by their effect, except in texts without a known word, in long texts, and
+    in all further texts that would exceed the limit of the total work (``_MAX_WORK``).
     """
     listed = choose_texts(predictions)
     if model is None or not isinstance(predictions, ModelPredictions):

@@ -72,7 +72,8 @@ def test_in_a_small_corpus_single_texts_are_held_out():
 
 
 def test_dividing_the_texts_of_a_label_empties_no_fold():
-    # All six texts have the first label, and each two texts share one more label, so any two texts in a fold do.
+    # All texts have the first label, and every two texts share another label, which no other text has. One of the five
+    # folds gets two of the six texts. If the label that these two share were divided, the fold would become empty.
     pairs = [np.isin(np.arange(6), pair) for pair in combinations(range(6), 2)]
     targets = np.stack([np.ones(6, bool), *pairs], axis=1)
     for seed in range(200):
