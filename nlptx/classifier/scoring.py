@@ -101,7 +101,7 @@ def score(
 
     With ``read_ahead``, results appear immediately, even if texts arrive slowly: texts are scored as soon as they
     arrive, without waiting for a full batch, and the results of a batch are yielded without waiting for later batches.
-    Scores are bit for bit the same, however the texts are grouped into batches.
+    The scores do not depend, not even in the last bit, on how the texts are grouped into batches.
 
     Args:
         model: the classifier.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.rows import DataRows
     from nlptx.data_quality.uncertainty_sampling import SuggestedTexts
 
-# Maximum numbers of texts in the table and of characters shown per text. The JSON report and the table of --to-label
+# Maximum number of texts printed, and of characters printed per text. The JSON report and the table of --to-label
 # contain all texts in full.
 _SHOWN, _CHARACTERS = 20, 70
 _DIGITS = 4

@@ -6,7 +6,8 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# Messages of the ImportError that Python raises if there is not enough memory to load a library.
+# Parts, in lower case, of the message of the ImportError that Python raises if there is not enough memory to load a
+# library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
 # Part of Python's message if C code fails without setting an exception, which can happen when memory runs out.
 _NO_EXCEPTION = "without exception set"

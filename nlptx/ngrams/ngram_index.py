@@ -39,7 +39,7 @@ class NgramIndex:
 
     @cached_property
     def _index_of_word(self) -> NDArray[np.int32]:
-        """The index of each word of the vocabulary among the known n-grams; G for unknown words."""
+        """The index of each word of the vocabulary among the known n-grams; G if it is not one of them."""
         index_of_word = np.full(self._words + 2, len(self._keys), np.int32)
         index_of_word[self._keys[: self.single]] = np.arange(self.single)
         return index_of_word[1:]

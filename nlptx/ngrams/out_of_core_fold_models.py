@@ -112,7 +112,8 @@ def _with_components(
     """Fit the LSA model, and return the features with this model added.
 
     Returns:
-        The features with both models, and the contribution (texts, E) of each text to its own outputs of the new model.
+        The features with both models, and the contribution (texts, E) of each text to its own output in the LSA model;
+        see :meth:`nlptx.ngrams.lsa.TextComponents.self_outputs`.
     """
     slopes, bias = fit_on_components(
         components, rows, replace(loss, weights=np.where(rows.inverse_norms, loss.weights, 0))

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Maximum number of slices of texts and of ranges of n-grams; and the approximate minimum number of entries in a tile.
+# Maximum number of slices of texts, which is also that of ranges of n-grams; approximate minimum number of entries in a
+# tile.
 _PIECES, _TILE_ENTRIES = 8, 1 << 14
 
 

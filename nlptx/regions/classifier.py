@@ -1,8 +1,8 @@
 """A classifier with many filters, each of which finds the region of a text to which it responds most strongly.
 
 The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
-the five words around p. :mod:`nlptx.regions.region_vectors` makes the vector v_p of the region. The response of filter
-f, which has the word weights w and the vector weights q, is
+the five words centred on p. :mod:`nlptx.regions.region_vectors` computes the vector v_p of the region. The response of
+filter f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 

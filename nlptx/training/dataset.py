@@ -144,7 +144,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 
 
 def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
-    """Return examples in which texts without a known word are ``unknown``, because nothing can be learned from them."""
+    """Return the texts with a known word. Of all other texts, only targets and weights are kept, as ``unknown``."""
     known = ids.lengths > 0
     return Examples(
         ids.take(known),

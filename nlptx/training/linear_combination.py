@@ -64,8 +64,8 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     if model.ngram_features is None or data.train.ngram_features is None:
         raise DataError(
             "a model without a network needs n-gram features, which cannot be computed for this data",
-            hint="Use more texts, so that more texts share a label; if a note says that there are too many words, set a"
-            " higher `new_word_min_count`.",
+            hint="Use more texts, so that at least two labels have two texts or more; if a note says that there are too"
+            " many words, set a higher `new_word_min_count`.",
         )
     context.report("combining linear models", 0)
     for name, parameter in model.network.parameters():
