@@ -33,9 +33,9 @@ _STEPS_PER_REPORT = 50
 _RESULT = -1
 # Fraction of the filters, and fraction of the words in the bags, that each training step leaves out at random.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
-# Approximate maximum number of regions of a text that are used in a training step, to save time. The regions are
-# chosen at random, so that different regions are used in each epoch.
-_MAX_REGIONS = 128
+# Approximate maximum number of regions of a text that are used in a training step, to save time: _REGIONS_PER_FILTER
+# for each filter of a group, but at least _REGIONS. They are chosen at random, so each epoch uses different regions.
+_REGIONS, _REGIONS_PER_FILTER = 128, 2
 # Learning rates of Adagrad, which updates the word weights, and of Adam.
 _WORD_RATE = 0.1
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
@@ -167,13 +167,14 @@ def _initial(
     return RegionClassifier(ngrams, table, word_vectors, words, vector_weights, none, output_weights, output_bias)
 
 
-def _sample_regions(counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return a mask of the regions to train on, (N,), given the number of regions of each text, (B,).
+def _sample_regions(counts: NDArray[np.int64], filters: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return a mask of the regions on which a group of filters is trained, (N,).
 
-    All regions of a text are chosen, or about _MAX_REGIONS of them if there are more. The probability that no region
-    of a text is chosen is negligible.
+    All regions of a text are chosen, or about max(_REGIONS, _REGIONS_PER_FILTER * filters) of them if there are more.
+    The probability that no region of a text is chosen is negligible. ``counts`` (B,) is the number of regions of each
+    text.
     """
-    return rng.random(counts.sum()) < np.repeat(_MAX_REGIONS / counts, counts)
+    return rng.random(counts.sum()) < np.repeat(max(_REGIONS, _REGIONS_PER_FILTER * filters) / counts, counts)
 
 
 class _GroupTrainer:
@@ -204,13 +205,13 @@ class _GroupTrainer:
 
     def take_steps(self, until: int) -> None:
         """Take training steps until ``until`` steps have been taken in total."""
-        data, rng = self._data, self._rng
+        data, rng, filters = self._data, self._rng, len(self._classifier.bias)
         while self._steps < until:
             number = self._steps % self._per_epoch
             if number == 0:
                 self._order = rng.permutation(len(data.texts))
             chosen = np.sort(self._order[number * self._batch : (number + 1) * self._batch])
-            regions = self._regions.take(chosen, _sample_regions(self._regions.lengths[chosen], rng))
+            regions = self._regions.take(chosen, _sample_regions(self._regions.lengths[chosen], filters, rng))
             regions.bags[rng.random(regions.bags.shape, np.float32) < _WORD_DROPOUT] = len(self._classifier.table)
             responses = self._classifier.forward(regions, _DROPOUT, rng)
             _, dz = self._loss.value_and_gradient(responses.outputs, data.targets[chosen])

@@ -199,11 +199,12 @@ def test_vectors_of_ngrams_or_of_words_show_the_order_of_the_words(monkeypatch, 
     assert ((classifier.outputs(texts).argmax(axis=1) == targets).mean() > 0.9) == learns
 
 
-def test_of_a_long_text_only_some_regions_are_used_at_a_time():
-    numbers = np.array([1, 128, 20_000, 7])
-    kept = np.split(learning._sample_regions(numbers, np.random.default_rng(0)), np.cumsum(numbers)[:-1])
+@pytest.mark.parametrize(("filters", "regions"), [(8, 128), (64, 128), (256, 512)])
+def test_of_a_long_text_only_some_regions_are_used_at_a_time(filters, regions):
+    numbers = np.array([1, regions, 20_000, 7])
+    kept = np.split(learning._sample_regions(numbers, filters, np.random.default_rng(0)), np.cumsum(numbers)[:-1])
     assert [part.all() for part in kept] == [True, True, False, True]
-    assert 80 < kept[2].sum() < 180
+    assert 0.7 * regions < kept[2].sum() < 1.3 * regions
 
 
 def test_a_text_of_weight_0_teaches_nothing():
