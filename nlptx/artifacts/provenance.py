@@ -53,7 +53,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
     outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [""]
     pairs = zip(headers, outputs, strict=True)
-    return headers, [command(header, corpus, output=output) for header, output in pairs if is_made_by_nlptx(header)]
+    return headers, [command(header, corpus, output=output) for header, output in pairs if is_made_by_stage(header)]
 
 
 def _part_command(header: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def _start_options(parent: dict[str, Any] | None) -> list[str]:
         return [] if is_default else ["--config", "CONFIG"]
     if parent is not None and parent["kind"] == "model":
         return ["--start", _start_file(parent)]
-    if parent is None or is_made_by_nlptx(parent):
+    if parent is None or is_made_by_stage(parent):
         return ["-e", "embeddings.npz"]
     of_model = parent["details"]["source"] == "model" and parent.get("made_from")
     return ["-e", _start_file(parent["made_from"]) if of_model else "vectors.txt"]
@@ -165,8 +165,11 @@ def _label_map(value: Any) -> list[str]:
     return [old.replace("=", r"\=") + f"={new}" for old, new in value.items()]
 
 
-def is_made_by_nlptx(header: dict[str, Any]) -> bool:
-    """Return whether nlptx made this artifact. Word vectors read from a text file were made by another program."""
+def is_made_by_stage(header: dict[str, Any]) -> bool:
+    """Return whether ``cooccur``, ``pca`` or ``train`` made this artifact.
+
+    Word vectors that were read from a text file or taken from a model were not made by ``pca``.
+    """
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 

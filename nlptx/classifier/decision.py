@@ -59,7 +59,8 @@ class SingleLabelDecision:
     maximises mean recall; if several classes have the same largest ratio, the most probable of them is chosen.
 
     Args:
-        priors: (C,) fraction of the training texts with each label.
+        priors: (C,) fraction of the training texts with each label; if the texts have weights, fraction of the total
+            weight.
         balanced: whether every class had the same total weight in the loss.
     """
 

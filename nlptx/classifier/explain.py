@@ -127,7 +127,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
     if model.regions is not None:
         outputs = model.regions.combine_without_each(outputs, read, count)
     if not np.isfinite(outputs).all():
-        raise ArtifactError("the model's weights overflow on this text; train the model again")
+        raise ArtifactError("the model's weights are so large that its outputs overflow; train the model again")
     return model.calibrated(outputs)
 
 

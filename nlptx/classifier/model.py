@@ -84,7 +84,7 @@ class Model(ModelContents, PickledWithoutCache):
                 texts = [encoded[row] for row in known]
                 outputs = combined(self.regions, infer(self, texts), texts)
             if not np.isfinite(outputs).all():
-                raise ArtifactError("the model's weights overflow on this text; train the model again")
+                raise ArtifactError("the model's weights are so large that its outputs overflow; train the model again")
             result[known] = self.calibrated(outputs)
         return result
 

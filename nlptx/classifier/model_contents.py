@@ -28,8 +28,8 @@ class ModelContents:
         table: (V, R) word vectors.
         labels: the C labels, in order, with the same types as in training.
         values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label. For a text without a known word, these fractions
-            are the predicted probabilities.
+        priors: (C,) fraction of the training texts with each label; if the texts have weights, fraction of the total
+            weight. For a text without a known word, these fractions are the predicted probabilities.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.

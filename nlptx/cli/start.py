@@ -1,4 +1,4 @@
-"""Loads the word vectors or the model that training starts from (options ``--embeddings`` and ``--start``)."""
+"""Loads word vectors, for ``train`` and ``neighbors``, and the model that training starts from (``--start``)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     Raises:
         click.UsageError: an option contradicts the network shape of the model.
         ArtifactError: the file is not a model, or is damaged.
-        SettingsError: the file does not exist.
+        SettingsError: the file does not exist, or is a folder.
     """
     from nlptx.classifier.model import Model
     from nlptx.training.start_settings import settings_of_model

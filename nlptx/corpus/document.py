@@ -70,7 +70,8 @@ class ReadOptions:
         label_map: old label -> new label; labels that are not in the map are kept. If the new label is empty, rows with
             the old label are left out of labelled data.
         weight_column: name of the column that contains the row weights, or None.
-        label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
+        label_separator: text between the labels in a cell of the label column, or None if every text has exactly one
+            label.
         exclude: path of a table that lists the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
         guess_text: whether the only column of a table is read as the text even if its name is not ``text_column``.
