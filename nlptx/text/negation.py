@@ -83,7 +83,7 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     (['not', 'without', 'charm'], ['far', 'from', '¬perfect'])
     """
     marked = []
-    remaining = 0  # Number of tokens after the current one that the last negation still affects.
+    remaining = 0  # Number of tokens, from the next one on, within reach of the last negation.
     # Whether the last negation was followed by a marked word, and whether it was followed by "and" or "or".
     seen_marked = seen_join = False
     for index, token in enumerate(tokens):
