@@ -28,6 +28,14 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
 
 
+def pytest_configure(config):
+    """Give each worker of pytest-xdist one core. Models then train with one job by default, which is faster if tiny."""
+    worker = getattr(config, "workerinput", None)
+    if worker and hasattr(os, "sched_setaffinity") and config.option.markexpr != "torture":
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker["workerid"].removeprefix("gw")) % len(cores)]})
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
