@@ -174,9 +174,14 @@ def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int
 
 
 def choose_vocabulary(stream: TokenStream, settings: CountSettings) -> Vocabulary:
-    """Return the most frequent words of a token stream. Raises DataError if no word occurs ``min_count`` times."""
-    counts = stream.counts(settings.min_count)
-    return vocabulary_from(counts or stream.counts(), settings)
+    """Return the most frequent words of a token stream. Raises DataError if no word is frequent enough."""
+    counts = stream.counts(settings.min_count) or stream.counts()
+    if not counts and stream.max_dropped_count:
+        raise DataError(
+            "there is too little memory for all distinct words, and none is frequent enough to be kept",
+            hint="Raise `memory`.",
+        )
+    return vocabulary_from(counts, settings)
 
 
 def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:

@@ -479,3 +479,9 @@ def test_memory_options_do_not_change_the_file(tmp_path):
 def test_a_word_that_occurs_once_is_described_in_the_singular():
     with pytest.raises(DataError, match="'good', occurs 1 time\n"):
         count(["good"], CountSettings(min_count=2), 1)
+
+
+@pytest.mark.parametrize("memory", [0, 1, 100])
+def test_memory_that_is_too_small_for_any_word(memory):
+    with pytest.raises(DataError, match=r"too little memory for all distinct words(.|\n)*Raise `memory`"):
+        count(["a b c"], CountSettings(min_count=1), memory=memory)
