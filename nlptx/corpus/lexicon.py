@@ -12,8 +12,8 @@ from nlptx.io.paths import FilePath, file_name
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
-    The first line is a header if its second column is not a number. A number with a decimal comma causes an error, even
-    in the first line. Empty lines and further columns are ignored. If a word occurs more than once, its last value is
+    The first line is a header if its second column is not a number. A number with a decimal comma and the number "nan"
+    cause an error, even in the first line. Empty lines and further columns are ignored. If a word occurs more than once, its last value is
     used.
 
     Raises:
@@ -31,7 +31,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
                 if not line.strip():
                     continue
                 value = _number(columns[0]) if columns else None
-                if value is not None and word.strip():
+                if value is not None and math.isfinite(value) and word.strip():
                     entries[word.strip()] = value
                 elif number > 1 or not any(columns) or _number(columns[0].replace(",", ".")) is not None:
                     raise DataError(
@@ -47,7 +47,6 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None

@@ -121,6 +121,7 @@ def test_a_file_may_have_a_header_and_more_columns(tmp_path):
     [
         ("good\t1\nbad\tx\n", "a.tsv:2: 'bad.*x' is not an entry"),
         ("good\t1\nbad\tinf\n", "a.tsv:2: "),
+        ("good\tnan\nbad\t-1\n", "a.tsv:1: 'good.*nan' is not an entry"),
         ("good 1\n", "a.tsv:1: 'good 1' is not an entry"),
         ("good\t1,5\tx\nbad\t-1\tx\n", "a.tsv:1: 'good.*x' is not an entry"),
         ("", "a.tsv: the lexicon has no entry"),
