@@ -79,8 +79,8 @@ def check(
             better than either of them alone.
         seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
-        on_note: called with a note if the data does not allow a search for likely wrong labels, or if the list of
-            likely wrong labels is not reliable.
+        on_note: called with a note if the data does not allow a search for likely wrong labels, if ``predict`` uses
+            other labels than the data, or if the list of likely wrong labels is not reliable.
 
     Raises:
         DataError: there are too many distinct words, or the predictions have no probabilities.
@@ -102,8 +102,15 @@ def check(
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
         given = None if predict is None else predict(labelled.data(rows))
+        # The labels of a model may be in another order than those of the data, because a model may know their order.
+        same_labels = given is None or sorted(given.label_names) == labelled.label_names
         out_of_fold = None
-        if cross_fit and not labelled.obstacle:
+        if cross_fit and not same_labels:
+            on_note(
+                "the labels of the model and of the data differ, so likely wrong labels are found with the model alone,"
+                " without n-gram models"
+            )
+        elif cross_fit and not labelled.obstacle:
             out_of_fold = _cross_fit(rows, labelled, workers, seed, on_progress)
         if given is not None:
             findings.append(_by_predictions(rows, labelled, given, out_of_fold))
@@ -128,7 +135,10 @@ def check(
 def _by_predictions(
     rows: DataRows, labelled: LabelledRows, given: LabelledPredictions, out_of_fold: NDArray[np.float64] | None
 ) -> Finding:
-    """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities."""
+    """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities.
+
+    The columns of ``out_of_fold``, if it is not None, are for the same labels as those of the predictions.
+    """
     if given.probabilities is None:
         raise DataError(
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
@@ -144,9 +154,7 @@ def _by_predictions(
     np.add.at(mean, position, given.probabilities)
     mean /= times[:, None]
     probabilities = mean
-    # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
-    # used. The order of the labels may differ: a model may know that they are ordered.
-    if out_of_fold is not None and sorted(given.label_names) == labelled.label_names:
+    if out_of_fold is not None:
         columns = [labelled.label_names.index(name) for name in given.label_names]
         out_of_fold = out_of_fold[np.isin(labelled.indices, indices)][:, columns]
         probabilities = np.sqrt(mean * out_of_fold)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nlptx.corpus.document import Document
+from nlptx.data_quality import check as check_module
 from nlptx.data_quality.check import check
 from nlptx.data_quality.label_errors import confident_class, likely_wrong
 from nlptx.data_quality.rows import DataRows
@@ -94,6 +95,26 @@ def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_prob
     alone = finding_of(check(rows, SERIAL, predict=predict, cross_fit=False))
     assert set(alone.rows.tolist()) == {15, 60}
     assert not [finding for finding in check(rows, SERIAL, predict=predict).findings if finding.kind == "wrong-labels"]
+
+
+def test_a_note_if_a_model_has_a_label_that_the_data_does_not_have(monkeypatch):
+    texts, labels = reviews(200, np.random.default_rng(1))
+    rows, names, notes = rows_of(texts, labels), ["neg", "neutral", "pos"], []
+    monkeypatch.setattr(check_module, "out_of_fold_probabilities", None)  # they would be computed in vain
+
+    def predict(data):
+        targets = np.array([names.index(label) for label in labels])
+        probabilities = np.eye(3)[targets] * 0.7 + 0.1
+        probabilities[15] = [0.8, 0.1, 0.1] if labels[15] == "pos" else [0.1, 0.1, 0.8]
+        predicted = probabilities.argmax(axis=1)
+        return LabelledPredictions("m", names, True, data.documents, targets, predicted, probabilities, None)
+
+    finding = finding_of(check(rows, SERIAL, predict=predict, on_note=notes.append))
+    assert finding.rows.tolist() == [15]
+    assert notes == [
+        "the labels of the model and of the data differ, so likely wrong labels are found with the model alone, without"
+        " n-gram models"
+    ]
 
 
 def test_more_than_twenty_labels():
