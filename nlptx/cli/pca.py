@@ -16,6 +16,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
+from nlptx.cli.precedence import is_on_command_line
 from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.errors import SettingsError
@@ -97,9 +98,9 @@ def pca(
 
             with cluster.workers(output, [counts], common, tmp_dir=tmp_dir) as workers:
                 note = common.reporter.note
-                embeddings = fit_on(
-                    workers, counts, settings, seed, memory=memory, on_step=on_step, on_round=on_round, on_note=note
-                )
+                if is_on_command_line("memory"):
+                    note("--memory has no effect with --cluster, because the counts stay in their file")
+                embeddings = fit_on(workers, counts, settings, seed, on_step=on_step, on_round=on_round, on_note=note)
     embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)

@@ -28,7 +28,7 @@ from nlptx.pca.fit import fit_operator, settings_in_effect
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
-from nlptx.settings import DEFAULT_MEMORY, PcaSettings
+from nlptx.settings import PcaSettings
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -43,14 +43,12 @@ class PcaJob:
         settings: settings for PCA.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.
-        memory: memory limit of the process; it has no effect, because the counts always stay in their file.
     """
 
     counts: str
     settings: PcaSettings
     dtype: np.dtype
     folder: str
-    memory: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,6 @@ def fit_on(
     settings: PcaSettings,
     seed: int,
     *,
-    memory: int = DEFAULT_MEMORY,
     on_step: Callable[[str, int, int], None] = lambda step, done, total: None,
     on_round: Callable[[int, float], None] | None = None,
     on_note: Callable[[str], None] = lambda note: None,
@@ -82,7 +79,6 @@ def fit_on(
         counts: path of the co-occurrence counts.
         settings: settings for PCA.
         seed: seed for the random starting block.
-        memory: has no effect, because the counts always stay in their file.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
         on_note: called with a note if a setting has no effect, or if there are fewer words than the default number of
@@ -94,13 +90,13 @@ def fit_on(
         NlptxError: the iteration does not converge.
         OutputError: an intermediate result cannot be written.
     """
-    with MemoryBudget(memory) as budget, workers:
+    with MemoryBudget() as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
         check_stored_symmetric(opened.matrix, workers)
         settings = settings_in_effect(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
-            job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder, memory)
+            job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder)
             return _operator(workers, job, opened, on_step)
 
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
@@ -130,7 +126,7 @@ def _operator(
 
 def _totals(job: PcaJob, rows: RowRange) -> NDArray:
     """Return the sum of each matrix row in a range, (rows,)."""
-    with MemoryBudget(job.memory) as budget:
+    with MemoryBudget() as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.start : rows.stop])
 
 
@@ -138,7 +134,7 @@ def _transform(shared: tuple[PcaJob, NDArray | None], rows: RowRange) -> tuple[S
     """Transform and scale a range of rows. Return the slice, stored in a file, and the sum of its squared entries."""
     job, totals = shared
     range_, settings = slice(rows.start, rows.stop), job.settings
-    with MemoryBudget(job.memory) as budget:
+    with MemoryBudget() as budget:
         matrix = StoredCooccurrence.open(job.counts, budget).matrix
         part = transform_with(matrix, settings.transform, settings.smoothing, totals)[range_]
         scaled, shift, squares = scale_rows(part, settings.standardize, job.dtype)

@@ -256,6 +256,13 @@ def test_pca_names_settings_without_effect():
         assert "--transform is log, not ppmi, so --smoothing has no effect" in call(*arguments, *more).stderr
 
 
+def test_pca_says_that_the_memory_limit_has_no_effect():
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    arguments = ("pca", "counts.npz", "--components", "3", "--cluster", "local:2", "-o", "v.npz")
+    assert "--memory has no effect with --cluster" in call(*arguments, "--memory", "1G").stderr
+    assert "--memory" not in call(*arguments).stderr
+
+
 def test_errors_of_pca(tmp_path):
     call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
     code, message = failure("pca", "counts.npz", "--components", "99", "--cluster", "local:2", "-o", "vectors.npz")
