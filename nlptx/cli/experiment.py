@@ -143,7 +143,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
         vector_source = replace(builder, on_result=lambda result: None)
     used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]
     if not used_rows:
-        raise DataError("there are no training texts", where=first_name(options.data))
+        raise DataError("the weights of all texts are 0", where=first_name(options.data))
     documents = [training_data.documents[row] for row in used_rows]
     experiment = Experiment(
         texts=[document.text for document in documents],

@@ -215,7 +215,7 @@ def _standard_input(encoding_errors: str) -> str:
     if sys.stdin is None or sys.stdin.isatty():
         raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
-    from nlptx.corpus.formats import BOM
+    from nlptx.corpus.formats import BOM, NOT_UTF8_HINT
 
     data = sys.stdin.buffer.read()
     if content := not_text(data[:HEAD]):
@@ -224,4 +224,6 @@ def _standard_input(encoding_errors: str) -> str:
         return data.removeprefix(BOM).decode("utf-8", encoding_errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}") from error
+        raise DataError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}", hint=NOT_UTF8_HINT
+        ) from error

@@ -24,7 +24,9 @@ def read_card(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             data = file.read(_MAX_BYTES + 1)
         card = strict_json.loads(data.decode()) if len(data) <= _MAX_BYTES else None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
+    except ValueError as error:
         raise DataError(f"cannot be read as JSON: {error}", where=path) from error
     if not isinstance(card, dict):
         raise DataError(f"expected one JSON object of at most {_MAX_BYTES >> 10} KiB", where=path)

@@ -205,7 +205,7 @@ def different_columns_error(where: str) -> DataError:
     return DataError(
         "its columns differ from those of the previous rows",
         where=where,
-        hint="Use --format jsonl, or one file at a time.",
+        hint="Use --format jsonl; or, if the columns are the same within each file, score one file at a time.",
     )
 
 

@@ -64,7 +64,8 @@ class Exclusion:
             return False
         if text != excerpt(document.text):
             raise DataError(
-                f"this text is not the one in {self.path}: the data was changed after the table was made",
+                f"this text differs from the one in {self.path}: the data or the reading options have changed since"
+                " the table was made",
                 where=document.where,
                 hint=_HINT,
             )

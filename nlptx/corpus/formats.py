@@ -12,6 +12,10 @@ from nlptx.errors import DataError, DecodingError
 from nlptx.text.blocks import BLOCK, as_lines
 
 BOM = b"\xef\xbb\xbf"
+NOT_UTF8_HINT = (
+    "Convert the text from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
+    " or set `encoding_errors=replace` to replace such bytes."
+)
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
@@ -78,8 +82,7 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
         raise DecodingError(
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
-            hint="Convert the file from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
-            " or set `encoding_errors=replace` to replace such bytes.",
+            hint=NOT_UTF8_HINT,
         ) from error
 
 

@@ -17,7 +17,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
     once, its last value is used.
 
     Raises:
-        DataError: a line has no second column or its value is not a finite number, or the lexicon has no entry.
+        DataError: a line has no second column or its value is not a finite number, or the lexicon has no entries.
         OSError: the file cannot be read.
         SettingsError: there is no such file.
     """
@@ -41,7 +41,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
         except UnicodeDecodeError as error:
             raise DataError("the lexicon is not UTF-8", where=file_name(path)) from error
     if not entries:
-        raise DataError("the lexicon has no entry", where=file_name(path))
+        raise DataError("the lexicon has no entries", where=file_name(path))
     return entries
 
 

@@ -133,8 +133,14 @@ def read_label_probabilities(
     """
     if not columns:
         return None
-    if not sums_to_one and len(set(labels)) < len(labels):
-        raise DataError(f"two of the columns {', '.join(columns)} belong to the same label", where=documents[0].source)
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
+    if not sums_to_one and repeated is not None:
+        same = [column for column, label in zip(columns, labels, strict=True) if label == repeated]
+        raise DataError(
+            f"the columns {same[0]} and {same[1]} both contain the probability of the label {repeated!r}",
+            where=documents[0].source,
+            hint="Remove one of them, or change `label_map` so that their labels differ.",
+        )
     result = np.zeros((len(documents), len(names)))
     for label, p in zip(labels, read_probabilities(documents, columns, sums_to_one, on_note).T, strict=True):
         result[:, names.index(label)] += p

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,14 +37,16 @@ def check_writable(path: FilePath) -> None:
         raise OutputError(f"{'is a folder' if path else 'has no name'}; expected a file name", where=path or "output")
     folder = os.path.dirname(os.path.realpath(path))
     if mode is None and not os.path.isdir(folder):
-        raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
+        raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {shlex.quote(folder)}")
     if mode is not None and not os.access(path, os.W_OK):
         # Renaming a new file to this path would succeed, but a file without write permission should not be replaced.
         raise OutputError(
-            "cannot be written: permission denied", where=path, hint=f"Run chmod u+w {path} or name another file."
+            "cannot be written: permission denied",
+            where=path,
+            hint=f"Run chmod u+w {shlex.quote(path)} or name another file.",
         )
     if (mode is None or stat.S_ISREG(mode)) and not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot be written: permission denied in {folder}", where=path)
+        raise OutputError(f"cannot be written: the folder {folder} is not writable", where=path)
 
 
 def _check_working_folder(path: str) -> None:

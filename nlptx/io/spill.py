@@ -93,8 +93,8 @@ class MemoryBudget:
             raise self._failure(error) from error
         if free < size + _RESERVE:
             raise OutputError(
-                f"temporary files need about {size / 1e6:,.0f} MB and a reserve of {_RESERVE / 1e6:,.0f} MB, but only"
-                f" {free / 1e6:,.0f} MB are free",
+                f"temporary files need about {size / 1e6:,.0f} MB, and {_RESERVE / 1e6:,.0f} MB must stay free, but"
+                f" only {free / 1e6:,.0f} MB is free",
                 where=folder,
                 hint=self._advice,
             )

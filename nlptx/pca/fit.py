@@ -117,8 +117,9 @@ def fit_pca(
             )
             if vectors_size > memory:
                 on_note(
-                    f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB); only"
-                    " the matrix goes to disk. To use less memory, lower `components`, or count fewer words"
+                    f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB), and"
+                    " stay in memory; only the matrix goes to disk. To use less memory, lower `components`, or count"
+                    " fewer words"
                 )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)

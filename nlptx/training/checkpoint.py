@@ -161,7 +161,8 @@ class Checkpoint:
         except OutputError as error:
             error.where = self.path.name
             if not self._failed:
-                self.on_note(f"training continues without a checkpoint, because none could be written: {error}")
+                kept = ", and the previous checkpoint is kept" if self.can_resume else ""
+                self.on_note(f"a checkpoint could not be written; training continues{kept}: {error}")
             self._failed = True
         self._written = time.monotonic()
         self._cost = self._written - start

@@ -180,4 +180,4 @@ def _note_unseen_labels(texts: Examples, labels: list[str], context: TrainingCon
     unseen = [label for label, count in zip(labels, counts, strict=True) if not count]
     if unseen:
         named = ", ".join(map(repr, unseen[:_MAX_NAMED])) + (", ..." if len(unseen) > _MAX_NAMED else "")
-        context.on_note(f"labels that are not learned, because no text with a known word has them: {named}")
+        context.on_note(f"labels that are not learned, because no training text with a known word has them: {named}")

@@ -99,7 +99,9 @@ class EmbeddingBuilder:
             settings = replace(settings, epochs=0)
         if not settings.new_word_min_count:
             raise SettingsError(
-                "`new_word_min_count=0` adds no words, but without word vectors, all words come from the texts"
+                "there are no word vectors, so all words must come from the texts, but `new_word_min_count=0` adds"
+                " none",
+                hint="Set `new_word_min_count` to 1 or more.",
             )
         return self._no_words(), settings
 

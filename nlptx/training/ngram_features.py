@@ -80,7 +80,7 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
     """Raise SettingsError if a lexicon is given, but no n-gram features that could use it are fitted."""
     reason = ""
     if start is not None:
-        reason = "`start` is given"
+        reason = "with `start`, no such features are fitted; use only one of the two"
     elif not settings.ngrams:
         reason = "`ngrams` is 0"
     elif len(given.labels) > MAX_LABELS:

@@ -106,7 +106,9 @@ def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
         return False
     if not len(data.valid):
         weight = _prior(model, data)[1]
-        context.on_note(f"the weight of the subword model is {weight}: without held-out texts, it is not fitted")
+        context.on_note(
+            f"the weight of the subword model is {weight}, because it cannot be fitted without held-out texts"
+        )
     return True
 
 

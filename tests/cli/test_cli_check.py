@@ -103,7 +103,8 @@ def test_a_changed_file_is_noticed(work, tmp_path, monkeypatch):
     code, message = failure("evaluate", "data.tsv", "-m", work / "model.npz", "--exclude", "rows.tsv")
     assert (code, message.splitlines()[0]) == (
         3,
-        "data.tsv:3: this text is not the one in rows.tsv: the data was changed after the table was made",
+        "data.tsv:3: this text differs from the one in rows.tsv: the data or the reading options have changed since the"
+        " table was made",
     )
     write(tmp_path / "other.tsv", [("a bad film", "neg")])
     code, message = failure("evaluate", "other.tsv", "-m", work / "model.npz", "--exclude", "rows.tsv")

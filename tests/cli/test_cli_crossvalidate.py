@@ -185,6 +185,12 @@ def test_predictions_out_of_fold_can_be_evaluated_again(here):
     assert call("evaluate", "-m", here / "model.npz", "p.csv", "--json").json["texts"] == 80
 
 
+def test_texts_without_weight_are_refused(here, tmp_path):
+    (tmp_path / "zero.csv").write_text("text,label,w\ngood,pos,0\nbad,neg,0\n")
+    code, message = failure("crossvalidate", "zero.csv", "--weight-column", "w")
+    assert (code, "zero.csv: the weights of all texts are 0" in message) == (3, True)
+
+
 @pytest.mark.parametrize("command", ["crossvalidate", "tune"])
 def test_a_table_without_rows_is_refused(here, tmp_path, command):
     (tmp_path / "header.csv").write_text("text,label\n")

@@ -314,7 +314,7 @@ def test_a_block_without_known_words_adds_no_counts(tmp_path, monkeypatch):
 
 def test_the_disk_space_for_temporary_files_is_checked_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
-    message = r"temporary files need about 0 MB and a reserve of 67 MB, but only 1 MB are free"
+    message = r"temporary files need about 0 MB, and 67 MB must stay free, but only 1 MB is free"
     with pytest.raises(OutputError, match=message):
         count_in(MemoryBudget(5_000, str(tmp_path)), sample(), min_count=1)
 

@@ -304,7 +304,7 @@ def test_probabilities_of_labels_with_the_same_replacement_are_added_up(tmp_path
 
 def test_two_probability_columns_for_one_of_several_labels_are_refused(tmp_path):
     path = written(tmp_path, "text,label,predicted,prob_a,prob_A,prob_b\nx,a;b,a,0.5,0.5,0.5\ny,b,b,0.5,0.5,0.5\n")
-    with pytest.raises(DataError, match="belong to the same label"):
+    with pytest.raises(DataError, match="prob_a and prob_A both contain the probability of the label 'a'"):
         read_predictions(path, ReadOptions(label_separator=";"))
 
 

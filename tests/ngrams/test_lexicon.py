@@ -90,7 +90,7 @@ def test_a_lexicon_maps_words_to_finite_numbers(lexicon):
 def test_a_lexicon_needs_ngrams_that_are_fitted():
     with pytest.raises(SettingsError, match="`ngrams` is 0"):
         trained({"good": 1.0}, nlptx.TrainSettings(width=8, heads=2, ngrams=0))
-    with pytest.raises(SettingsError, match="`start` is given"):
+    with pytest.raises(SettingsError, match="with `start`, no such features are fitted"):
         nlptx.fit(TEXTS, LABELS, settings=nlptx.TrainSettings(), start=trained(), lexicon={"good": 1.0})
 
 
@@ -124,8 +124,8 @@ def test_a_file_may_have_a_header_and_more_columns(tmp_path):
         ("good\tnan\nbad\t-1\n", "a.tsv:1: 'good.*nan' is not an entry"),
         ("good 1\n", "a.tsv:1: 'good 1' is not an entry"),
         ("good\t1,5\tx\nbad\t-1\tx\n", "a.tsv:1: 'good.*x' is not an entry"),
-        ("", "a.tsv: the lexicon has no entry"),
-        ("word\tvalue\n", "a.tsv: the lexicon has no entry"),
+        ("", "a.tsv: the lexicon has no entries"),
+        ("word\tvalue\n", "a.tsv: the lexicon has no entries"),
         ("good\t1\n\udcff\t1\n", "a.tsv: the lexicon is not UTF-8"),
     ],
 )

@@ -45,7 +45,7 @@ def test_a_limit_below_the_size_of_the_vectors_is_noted(stored):
     assert notes == []
     fit_pca(stored, SETTINGS[0], memory=1000, on_note=notes.append)
     (note,) = notes
-    assert note.startswith("the vectors need up to 0 MB, more than `memory` (0 MB); only the matrix goes to disk.")
+    assert note.startswith("the vectors need up to 0 MB, more than `memory` (0 MB), and stay in memory; only")
 
 
 def bytes_of(embeddings, folder):

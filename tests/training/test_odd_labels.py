@@ -206,7 +206,7 @@ def test_a_model_with_any_number_of_labels_can_be_saved_and_loaded(tmp_path, lab
 def test_a_label_without_known_words_causes_a_note():
     texts, labels = make_reviews(40)
     model, notes = fit([*texts, "zzz"], [*labels, "odd"], new_word_min_count=0)
-    assert notes == ["labels that are not learned, because no text with a known word has them: 'odd'"]
+    assert notes == ["labels that are not learned, because no training text with a known word has them: 'odd'"]
     assert "odd" not in model.predict(texts, jobs=1)
 
 

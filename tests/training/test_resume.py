@@ -1,6 +1,7 @@
 """A stopped or killed training run can be resumed, and then yields the same bytes as an uninterrupted run."""
 
 import json
+import os
 import time
 from dataclasses import replace
 from functools import cache
@@ -202,8 +203,27 @@ def test_a_checkpoint_that_cannot_be_written_causes_a_note_and_training_continue
     model, checkpoint = fit(tmp_path, notes=notes, resume=False)
     assert same(model, SETTINGS, tmp_path)
     assert not checkpoint.can_resume
-    assert [note.partition("written: ")[2] for note in notes if "the disk is full" in note] == [
-        "m.npz.checkpoint: the disk is full"
+    assert [note for note in notes if "the disk is full" in note] == [
+        "a checkpoint could not be written; training continues: m.npz.checkpoint: the disk is full"
+    ]
+
+
+def test_if_only_later_checkpoints_cannot_be_written_the_first_one_is_kept(monkeypatch, tmp_path):
+    write = checkpointing.write
+
+    def full_later(path, artifact):
+        if os.path.exists(path):
+            raise OutputError("the disk is full", where=path)
+        write(path, artifact)
+
+    monkeypatch.setattr(checkpointing, "write", full_later)
+    monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
+    notes = []
+    _, checkpoint = fit(tmp_path, notes=notes, resume=False)
+    assert checkpoint.can_resume
+    assert [note for note in notes if "the disk is full" in note] == [
+        "a checkpoint could not be written; training continues, and the previous checkpoint is kept: m.npz.checkpoint:"
+        " the disk is full"
     ]
 
 

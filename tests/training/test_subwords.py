@@ -133,7 +133,7 @@ def test_without_held_out_texts_there_is_no_subword_model_unless_the_user_asks_f
     assert "subwords" not in fit(valid_share=0.0, more={"on_note": notes.append}).history
     assert not any("subword" in note for note in notes)
     assert "subwords" in fit(valid_share=0.0, subwords="on", more={"on_note": notes.append}).history
-    assert "the weight of the subword model is 0.5: without held-out texts, it is not fitted" in notes
+    assert "the weight of the subword model is 0.5, because it cannot be fitted without held-out texts" in notes
 
 
 def test_a_stopped_run_has_no_subword_model():
