@@ -95,7 +95,7 @@ def test_settings_of_the_network_have_no_effect_and_a_note_says_so():
 
 
 def test_without_vectors_there_must_be_new_words():
-    with pytest.raises(SettingsError, match="adds no words"):
+    with pytest.raises(SettingsError, match="`new_word_min_count=0` adds none"):
         nlptx.fit(TEXTS, LABELS, settings=replace(SETTINGS, new_word_min_count=0))
 
 
