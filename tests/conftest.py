@@ -29,7 +29,7 @@ SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimat
 
 
 def pytest_configure(config):
-    """Give each worker of pytest-xdist one core. Models then train with one job by default, which is faster if tiny."""
+    """Give each worker of pytest-xdist one core. By default, tiny models then train with one job, which is faster."""
     worker = getattr(config, "workerinput", None)
     if worker and hasattr(os, "sched_setaffinity") and config.option.markexpr != "torture":
         cores = sorted(os.sched_getaffinity(0))

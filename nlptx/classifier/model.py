@@ -50,7 +50,7 @@ class Model(ModelContents, PickledWithoutCache):
 
     @property
     def parameters(self) -> int:
-        """Number of learned values in the network, word vectors and region filters; n-gram weights do not count."""
+        """Number of learned values of the network, the word vectors and the region filters, but not of the n-grams."""
         return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:

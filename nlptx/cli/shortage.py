@@ -6,11 +6,10 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# Parts, in lower case, of the message of the ImportError that Python raises if there is not enough memory to load a
-# library.
+# Lower-case parts of ImportError messages that mean that there is not enough memory to load a library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Part of the message of the SystemError that Python raises if C code fails without setting an exception, which can
-# happen when memory runs out.
+# Part of the SystemError message that means that C code failed without setting an exception, which can happen when
+# memory runs out.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
 # Command -> advice on how to use less memory. The advice names only options that the command has.

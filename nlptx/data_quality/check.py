@@ -102,7 +102,7 @@ def check(
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
         given = None if predict is None else predict(labelled.data(rows))
-        # The labels of a model may be in another order than those of the data, because a model may know their order.
+        # Sorted, because a model whose labels are ordered lists them in their order.
         same_labels = given is None or sorted(given.label_names) == labelled.label_names
         out_of_fold = None
         if cross_fit and not same_labels:

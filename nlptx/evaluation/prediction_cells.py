@@ -133,11 +133,11 @@ def read_label_probabilities(
     """
     if not columns:
         return None
-    repeated = next((label for label in labels if labels.count(label) > 1), None)
-    if not sums_to_one and repeated is not None:
-        same = [column for column, label in zip(columns, labels, strict=True) if label == repeated]
+    if not sums_to_one and len(set(labels)) < len(labels):
+        repeated = next(label for label in labels if labels.count(label) > 1)
+        first, second, *_ = (column for column, label in zip(columns, labels, strict=True) if label == repeated)
         raise DataError(
-            f"the columns {same[0]} and {same[1]} both contain the probability of the label {repeated!r}",
+            f"the columns {first} and {second} both contain the probability of the label {repeated!r}",
             where=documents[0].source,
             hint="Remove one of them, or change `label_map` so that their labels differ.",
         )

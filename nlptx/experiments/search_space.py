@@ -34,9 +34,9 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
 }
 # Combinations of changes that often help, which are tried first. With few texts, it helps to train for four epochs, to
 # drop more words, and to hold out no texts. A higher learning rate may help, because there are few steps. Rare n-grams
-# help if the texts are few and short. If all texts are short, LSA finds few topics and can be left out. Narrow windows
-# and whitening make the word vectors describe how words are used rather than what texts are about. With many or long
-# texts, fewer epochs and fewer n-grams give equally good models.
+# help if the texts are few and short. If all texts are short, LSA can be left out, because it finds few topics in them.
+# Narrow windows and whitening make the word vectors describe how words are used rather than what texts are about. With
+# many or long texts, fewer epochs and fewer n-grams give equally good models.
 _FEW_TEXTS = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
 _HIGH_RATE = {"train.lr": 2e-3}
 _RARE_NGRAMS = {"train.ngram_min_texts": 1}

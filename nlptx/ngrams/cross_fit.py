@@ -138,7 +138,7 @@ def fit_ngram_features(
         outputs[fold == number] = fold_models.outputs
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
-        """Return the features of texts of the same fold, computed by models that were fitted without this fold."""
+        """Return the features of texts that are all in one fold, computed by models fitted without this fold."""
         features, lengths = out_of_fold[fold[group[0]]].features, texts.lengths[group]
         token_features = np.zeros((0, 0), np.float32)
         if settings.needs_token_features:

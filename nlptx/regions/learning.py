@@ -168,13 +168,12 @@ def _initial(
 
 
 def _sample_regions(counts: NDArray[np.int64], filters: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return a mask of the regions on which a group of filters is trained, (N,).
+    """Choose regions at random for a training step; return a mask (N,), given the number of regions of each text (B,).
 
-    All regions of a text are chosen, or about max(_REGIONS, _REGIONS_PER_FILTER * filters) of them if there are more.
-    The probability that no region of a text is chosen is negligible. ``counts`` (B,) is the number of regions of each
-    text.
+    All regions of a text are chosen if there are few. The probability that no region of a text is chosen is negligible.
     """
-    return rng.random(counts.sum()) < np.repeat(max(_REGIONS, _REGIONS_PER_FILTER * filters) / counts, counts)
+    limit = max(_REGIONS, _REGIONS_PER_FILTER * filters)
+    return rng.random(counts.sum()) < np.repeat(limit / counts, counts)
 
 
 class _GroupTrainer:
