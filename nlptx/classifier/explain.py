@@ -27,7 +27,8 @@ class Explanation:
 
     Args:
         tokens: all tokens of the text, known or unknown, without the marks that the tokenizer adds to negated words.
-        words: the T known words that the model reads: all of them, or the first ``max_tokens`` if this is set.
+        words: the T words that the model reads, as they are in the text: all words that are known or have a known form,
+            or the first ``max_tokens`` of them if this is set.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the model's labels.

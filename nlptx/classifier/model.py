@@ -54,8 +54,9 @@ class Model(ModelContents, PickledWithoutCache):
         return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of the known words of a text; only of the first ``settings.max_tokens`` if this is set."""
-        return self.vocabulary.encode(text)[: self.settings.max_tokens]
+        """Return the word ids that the model reads in a text; at most ``settings.max_tokens`` if this is set."""
+        ids = self.vocabulary.ids_read(self.vocabulary.tokenizer(text))
+        return ids[ids >= 0][: self.settings.max_tokens]
 
     def as_float64(self) -> Self:
         """Return a copy of the model that computes in float64."""

@@ -22,8 +22,8 @@ class RemainingWords:
         tokens: all tokens of the text, without marks.
 
     Attributes:
-        positions: index of each known word among the tokens.
-        ids: (T,) int32 ids of the known words.
+        positions: index of each word that the model reads among the tokens.
+        ids: (T,) int32 ids of these words.
         negations: indices into ``ids`` of the words that belong to negations; empty if the tokenizer does not mark
             negated words.
     """
@@ -31,8 +31,9 @@ class RemainingWords:
     def __init__(self, vocabulary: Vocabulary, tokens: Sequence[str]) -> None:
         self._vocabulary, self._tokens = vocabulary, tokens
         marked = vocabulary.tokenizer.mark(tokens)
-        self.positions = [position for position, token in enumerate(marked) if token in vocabulary.index]
-        self.ids = vocabulary.encode_tokens(marked)
+        ids = vocabulary.ids_read(marked)
+        self.positions = np.flatnonzero(ids >= 0).tolist()
+        self.ids = ids[self.positions]
         negations = words_of_negations(tokens) if vocabulary.tokenizer.marks_negation else set()
         self.negations = frozenset(word for word, position in enumerate(self.positions) if position in negations)
 
@@ -41,4 +42,5 @@ class RemainingWords:
         if self.negations.isdisjoint(words):
             return np.delete(self.ids, list(words))
         removed = {self.positions[word] for word in words}
-        return self._vocabulary.encode_tokens(self._vocabulary.tokenizer.mark_without(self._tokens, removed))
+        ids = self._vocabulary.ids_read(self._vocabulary.tokenizer.mark_without(self._tokens, removed))
+        return ids[ids >= 0]

@@ -37,8 +37,8 @@ class Scored(NamedTuple):
             for a single-label model.
         confidence: probability of the prediction.
         score: expected label value, in [-1, 1]; None for labels without an order.
-        known_words: number of known words that the model read. If the text has no known words, the probabilities are
-            the priors.
+        known_words: number of words that the model read: those that are known or have a known form. If there are none,
+            the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are in the training texts, in units of the standard deviation among
@@ -155,7 +155,7 @@ def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[lis
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter | None) -> _Columns:
     """Return the predictions for several texts."""
     tokens = encode_tokens(model.vocabulary, texts, scanner)
-    encoded = tokens.known_ids()
+    encoded = tokens.ids_read(model.vocabulary)
     max_tokens = model.settings.max_tokens
     read = encoded if max_tokens is None else [ids[:max_tokens] for ids in encoded]
     probabilities = model.probabilities(read)

@@ -13,7 +13,7 @@ from nlptx.runtime.slices import split_by_lengths
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.negated_ids import marked
 from nlptx.text.scanner import Scanner
-from nlptx.text.vocabulary import Vocabulary
+from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.text.word_ids import words_to_ids
 
 # White space at which a text may be cut without changing its tokens. A cut must not fall inside an HTML line break, a
@@ -37,9 +37,12 @@ class TokenIds:
     indices: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
-    def known_ids(self) -> list[NDArray[np.int32]]:
-        """Return the ids of the known words of each text."""
-        ids = self.vocabulary_ids[self.indices]
+    def ids_read(self, vocabulary: Vocabulary) -> list[NDArray[np.int32]]:
+        """Return the ids as which a model reads the tokens of each text; see :meth:`.Vocabulary.ids_read`."""
+        ids_read = self.vocabulary_ids.copy()
+        unknown = np.flatnonzero(ids_read < 0).tolist()
+        ids_read[unknown] = [vocabulary.forms.known_form(as_text(self.words[number])) for number in unknown]
+        ids = ids_read[self.indices]
         positions = np.flatnonzero(ids >= 0)
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
         return split_by_lengths(ids[positions], np.diff(ends, prepend=0))

@@ -88,8 +88,9 @@ def explain(
     without the word. When the word that is left out is a negation, the words after it count as not negated. The columns
     b1h1, b1h2, ... (block, head) show the fraction of attention that each word gets, averaged over all query words.
     Attention shows which words the network combines; the effect of a word shows how much the word changes the
-    probability. Words that the model does not know are marked "unknown", or "unknown when negated". If the model reads
-    only the first part of a text, the words after this part are marked "not read".
+    probability. A word that the model does not know is read as a known form of it if there is one, as "pleasantly" is
+    read as "pleasant"; otherwise, it is marked "unknown", or "unknown when negated". If the model reads only the first
+    part of a text, the words after this part are marked "not read".
 
     The second table shows pairs of words that depend on each other, such as "not good". The table of pairs gives the
     effect of the second word of a pair twice: with the first word in the text, and without it. In the table of pairs,
@@ -101,11 +102,11 @@ def explain(
     FILE is explained, in bounded memory. FILE may have any format that nlptx predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
-    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "effect"
-    and "attention" (by block and head); "effect" and "attention" are null if the model did not read the word. Each item
-    of "pairs" has the keys "words", "positions", "effect_with", "effect_without" and "interaction". The option
-    --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block, head,
-    query word and key word) and "attention_shape".
+    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "read_as"
+    (the known form of an unknown word, or null), "effect" and "attention" (by block and head); "effect" and "attention"
+    are null if the model did not read the word. Each item of "pairs" has the keys "words", "positions", "effect_with",
+    "effect_without" and "interaction". The option --attention-weights adds the attention weights of all pairs of words
+    that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)

@@ -99,6 +99,8 @@ def _marked(part: str, word: Word, largest: float) -> str:
         return f'<span class="u">{_escaped(part)}</span>'
     strength = abs(word.effect) / largest
     kind, title = "f" if word.effect > 0 else "a", f"{word.effect:+.4g}"
+    if word.read_as is not None:
+        title += f", read as {_escaped(word.read_as)}"
     if strength < _FAINTEST:
         return f'<span title="{title}">{_escaped(part)}</span>'
     return f'<span class="{kind}" style="--s:{_STRONGEST * strength:.2f}" title="{title}">{_escaped(part)}</span>'

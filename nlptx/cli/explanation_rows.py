@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nlptx.text.negation import without_mark
+
 if TYPE_CHECKING:
     from nlptx.classifier.explain import Explanation
     from nlptx.classifier.model import Model
@@ -17,15 +19,16 @@ class Word(NamedTuple):
     """A token of a text.
 
     ``known`` says whether the model's vocabulary contains the token; for a negated token, whether it contains the token
-    with the negation mark. ``effect`` is the decrease in the label's probability when the token is left out, and
-    ``attention`` is the attention that the token receives in each block and head. Both are None if the model did not
-    read the token.
+    with the negation mark. ``read_as`` is the known form as which the model reads an unknown token, or None. ``effect``
+    is the decrease in the label's probability when the token is left out, and ``attention`` is the attention that the
+    token receives in each block and head. Both are None if the model did not read the token.
     """
 
     word: str
     position: int
     known: bool
     negated: bool = False
+    read_as: str | None = None
     effect: float | None = None
     attention: list[list[float]] | None = None
 
@@ -128,11 +131,14 @@ def explained_text(
 
 
 def _words(model: Model, tokens: list[str]) -> list[Word]:
-    marked = model.vocabulary.tokenizer.mark(tokens)
-    return [
-        Word(token, position, read in model.vocabulary.index, read != token)
-        for position, (token, read) in enumerate(zip(tokens, marked, strict=True))
-    ]
+    vocabulary = model.vocabulary
+    marked = vocabulary.tokenizer.mark(tokens)
+    words = []
+    for position, (token, read, number) in enumerate(zip(tokens, marked, vocabulary.ids_read(marked), strict=True)):
+        known = read in vocabulary.index
+        form = None if known or number < 0 else without_mark(vocabulary.words[number])
+        words.append(Word(token, position, known, read != token, form))
+    return words
 
 
 def _pair(explanation: Explanation, pair: PairEffect) -> Pair:

@@ -115,9 +115,10 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
 
 
 def _row(word: Word, largest: float, heads: int) -> list[str]:
+    name = word.word if word.read_as is None else f"{word.word} (read as {word.read_as})"
     if word.effect is None:
-        reason = "not read" if word.known else "unknown when negated" if word.negated else "unknown"
-        return [word.word, reason, *[""] * (1 + heads)]
+        reason = "not read" if word.known or word.read_as else "unknown when negated" if word.negated else "unknown"
+        return [name, reason, *[""] * (1 + heads)]
     effect = f"{word.effect:+.4f}" if largest >= _DECIMAL else f"{word.effect:+.1e}"
     received = [f"{value:.3f}" for block in word.attention or [] for value in block]
-    return [word.word, effect, bar(word.effect / largest, _BAR), *received]
+    return [name, effect, bar(word.effect / largest, _BAR), *received]

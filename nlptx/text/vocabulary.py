@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nlptx.errors import CorruptError
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.word_forms import WordForms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,11 @@ class Vocabulary(PickledWithoutCache):
         """Mapping from each word in UTF-8 to its id; -1 for words outside the vocabulary."""
         return IdsOfBytes(self.index)
 
+    @cached_property
+    def forms(self) -> WordForms:
+        """The known forms of unknown words."""
+        return WordForms(self.index)
+
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self):,} words, tokenizer {self.tokenizer.name!r}>"
 
@@ -63,6 +69,18 @@ class Vocabulary(PickledWithoutCache):
 
         ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
         return ids[ids >= 0]
+
+    def ids_read(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """Return the id as which a model reads each token, as int32.
+
+        This is the id of the token itself or, if the token is unknown, the id of its known form; -1 if it has none.
+        """
+        import numpy as np
+
+        ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
+        unknown = np.flatnonzero(ids < 0).tolist()
+        ids[unknown] = [self.forms.known_form(tokens[position]) for position in unknown]
+        return ids
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays that represent this vocabulary in an artifact."""

@@ -410,7 +410,7 @@ def test_unknown_words_keep_their_position_and_are_marked(model):
     assert [row[1] == "unknown" for row in rows] == [True, False, False, True]
     words = call("explain", "-m", model, text, "--json").json["words"]
     assert [word["known"] for word in words] == [False, True, True, False]
-    unknown = {"known": False, "negated": False, "effect": None, "attention": None}
+    unknown = {"known": False, "negated": False, "read_as": None, "effect": None, "attention": None}
     assert words[0] == {"word": "zzz", "position": 0, **unknown}
     assert [word["position"] for word in words] == [0, 1, 2, 3]
     for seen, alone in zip(words[1:3], call("explain", "-m", model, "great film", "--json").json["words"], strict=True):

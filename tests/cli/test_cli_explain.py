@@ -36,6 +36,18 @@ def test_the_output_does_not_depend_on_the_number_of_jobs(model, reviews):
     assert len(outputs) == 1
 
 
+def test_the_form_as_which_an_unknown_word_is_read_is_shown(model, tmp_path):
+    text = "qqq awfuls greats zzz"
+    rows = [line.split("  ")[0].strip() for line in call("explain", "-m", model, text, "--pairs", "0").lines[2:]]
+    words = call("explain", "-m", model, text, "--json").json["words"]
+    assert [word["known"] for word in words] == [False] * 4
+    assert [word["read_as"] for word in words] == [None, "awful", "great", None]
+    assert [word["effect"] is None for word in words] == [True, False, False, True]
+    assert rows[1:3] == ["awfuls (read as awful)", "greats (read as great)"]
+    run("explain", "-m", model, text, "-o", tmp_path / "page.html")
+    assert ", read as awful" in (tmp_path / "page.html").read_text()
+
+
 def test_tables_are_read_from_standard_input(model):
     stdin = "id\ttext\n7\tgreat film\n8\tawful plot\n"
     shown = call("explain", "-m", model, "--input", "-", "--input-format", "tsv", stdin=stdin).lines

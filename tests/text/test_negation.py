@@ -133,7 +133,7 @@ def test_a_negation_acts_across_the_parts_of_a_huge_text(negation, monkeypatch):
         shifted = "a" * shift + text
         tokens = encode_tokens(vocabulary, ["not ok", shifted, "good"], Scanner(NEGATION))
         assert tokens.lengths.tolist() == [2, len(NEGATION(shifted)), 1]
-        assert [ids.tolist() for ids in tokens.known_ids()] == [[], [0, 1], [2]]
+        assert [ids.tolist() for ids in tokens.ids_read(vocabulary)] == [[], [0, 1], [2]]
 
 
 def test_without_a_negation_its_words_are_not_marked():

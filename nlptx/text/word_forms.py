@@ -1,0 +1,60 @@
+"""Finds a known form of an unknown word: "exuberantly" is read as "exuberant" if only the latter is known.
+
+The similarity of two words of lengths a and b with a common beginning of n letters is 2n / (a + b), which is 1 for
+equal words. An unknown word is read as the most similar known word, unless the similarity is below 0.8 or the common
+beginning is shorter than four letters. Only the words near the unknown word in alphabetical order are compared with it,
+because they have the longest common beginnings. An unknown word that is marked as negated is read as the marked form,
+if that is known.
+
+Words with a common beginning are usually forms of one word, such as singular and plural. Words with a common end are
+not compared, because they often have opposite meanings, as "unfairly" and "fairly" do.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nlptx.text.negation import MARK, is_marked, without_mark
+
+# Minimum similarity, and minimum length of the common beginning.
+_MIN_SIMILARITY, _MIN_COMMON = 0.8, 4
+# Number of known words that are compared on each side of the unknown word in alphabetical order.
+_NEIGHBOURS = 8
+# Number of unknown words whose known forms are remembered.
+_REMEMBERED = 1 << 16
+
+
+class WordForms:
+    """Finds known forms of unknown words.
+
+    Args:
+        index: known word -> id. If two words are equally similar to an unknown word, the one with the lower id is used.
+    """
+
+    def __init__(self, index: Mapping[str, int]) -> None:
+        self._index = index
+        self._sorted = sorted(word for word in index if word.isalpha())  # a mark is no letter
+        self.known_form = lru_cache(_REMEMBERED)(self._known_form)
+
+    def _known_form(self, word: str) -> int:
+        """Return the id of the known word that an unknown word is read as, or -1."""
+        plain = without_mark(word)
+        if not plain.isalpha() or plain in self._index:
+            return -1
+        at = bisect_left(self._sorted, plain)
+        near = self._sorted[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS]
+        similarity, negative_id, form = max(
+            ((_similarity(plain, known), -self._index[known], known) for known in near), default=(0.0, 0, "")
+        )
+        if similarity < _MIN_SIMILARITY:
+            return -1
+        return self._index.get(MARK + form, -1) if is_marked(word) else -negative_id
+
+
+def _similarity(a: str, b: str) -> float:
+    """Return the similarity of two words; 0 if their common beginning is too short."""
+    letters = zip(a, b, strict=False)
+    common = next((n for n, (first, second) in enumerate(letters) if first != second), min(len(a), len(b)))
+    return 2 * common / (len(a) + len(b)) if common >= _MIN_COMMON else 0.0
