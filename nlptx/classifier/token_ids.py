@@ -38,7 +38,7 @@ class TokenIds:
     lengths: NDArray[np.int64]
 
     def ids_read(self, vocabulary: Vocabulary) -> list[NDArray[np.int32]]:
-        """Return the ids as which a model reads the tokens of each text; see :meth:`.Vocabulary.ids_read`."""
+        """Return the word ids that a model reads in each text; see :meth:`.Vocabulary.ids_read`."""
         ids_read = self.vocabulary_ids.copy()
         unknown = np.flatnonzero(ids_read < 0).tolist()
         ids_read[unknown] = [vocabulary.forms.known_form(as_text(self.words[number])) for number in unknown]

@@ -19,9 +19,9 @@ class Word(NamedTuple):
     """A token of a text.
 
     ``known`` says whether the model's vocabulary contains the token; for a negated token, whether it contains the token
-    with the negation mark. ``read_as`` is the known form as which the model reads an unknown token, or None. ``effect``
-    is the decrease in the label's probability when the token is left out, and ``attention`` is the attention that the
-    token receives in each block and head. Both are None if the model did not read the token.
+    with the negation mark. ``read_as`` is the known form that the model reads in place of an unknown token, or None.
+    ``effect`` is the decrease in the label's probability when the token is left out, and ``attention`` is the attention
+    that the token receives in each block and head. Both are None if the model did not read the token.
     """
 
     word: str

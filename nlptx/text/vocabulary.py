@@ -71,9 +71,9 @@ class Vocabulary(PickledWithoutCache):
         return ids[ids >= 0]
 
     def ids_read(self, tokens: Sequence[str]) -> NDArray[np.int32]:
-        """Return the id as which a model reads each token, as int32.
+        """Return the id that a model reads for each token, (N,) int32.
 
-        This is the id of the token itself or, if the token is unknown, the id of its known form; -1 if it has none.
+        This is the id of the token or, if the token is unknown, that of a known form; -1 if there is no known form.
         """
         import numpy as np
 

@@ -2,11 +2,11 @@
 
 The similarity of two words of lengths a and b with a common beginning of n letters is 2n / (a + b), which is 1 for
 equal words. An unknown word is read as the most similar known word, unless the similarity is below 0.8 or the common
-beginning is shorter than four letters. Only the words near the unknown word in alphabetical order are compared with it,
-because they have the longest common beginnings. An unknown word that is marked as negated is read as the marked form,
-if that is known.
+beginning is shorter than four letters. The unknown word is compared only with its neighbours in the alphabetical list
+of known words, because they have the longest common beginnings. If an unknown word is marked as negated, the marked
+form is read, provided that it is known.
 
-Words with a common beginning are usually forms of one word, such as singular and plural. Words with a common end are
+Words with the same beginning are usually forms of one word, such as singular and plural. Words with the same end are
 not compared, because they often have opposite meanings, as "unfairly" and "fairly" do.
 """
 
@@ -20,7 +20,7 @@ from nlptx.text.negation import MARK, is_marked, without_mark
 
 # Minimum similarity, and minimum length of the common beginning.
 _MIN_SIMILARITY, _MIN_COMMON = 0.8, 4
-# Number of known words that are compared on each side of the unknown word in alphabetical order.
+# Number of neighbours on each side that are compared with the unknown word.
 _NEIGHBOURS = 8
 # Number of unknown words whose known forms are remembered.
 _REMEMBERED = 1 << 16
