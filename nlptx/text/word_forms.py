@@ -41,12 +41,15 @@ class WordForms:
     def _known_form(self, word: str) -> int:
         """Return the id of the known word that an unknown word is read as, or -1."""
         plain = without_mark(word)
-        if not plain.isalpha() or plain in self._index:
+        if len(plain) < _MIN_COMMON or not plain.isalpha() or plain in self._index:
             return -1
         at = bisect_left(self._sorted, plain)
+        # If 2n / (a + b) >= 0.8, then n >= 2/3 a, because b >= n.
+        beginning = plain[: max(_MIN_COMMON, -(-2 * len(plain) // 3))]
         near = self._sorted[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS]
         similarity, negative_id, form = max(
-            ((_similarity(plain, known), -self._index[known], known) for known in near), default=(0.0, 0, "")
+            ((_similarity(plain, known), -self._index[known], known) for known in near if known.startswith(beginning)),
+            default=(0.0, 0, ""),
         )
         if similarity < _MIN_SIMILARITY:
             return -1
@@ -54,7 +57,7 @@ class WordForms:
 
 
 def _similarity(a: str, b: str) -> float:
-    """Return the similarity of two words; 0 if their common beginning is too short."""
+    """Return the similarity of two words."""
     letters = zip(a, b, strict=False)
     common = next((n for n, (first, second) in enumerate(letters) if first != second), min(len(a), len(b)))
-    return 2 * common / (len(a) + len(b)) if common >= _MIN_COMMON else 0.0
+    return 2 * common / (len(a) + len(b))
