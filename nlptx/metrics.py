@@ -221,9 +221,9 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for such a model. If a bin
-    has n predictions with mean confidence c, the number of correct predictions is binomial with parameters n and c; if
-    each text has r = ``repeats`` predictions, it is r times a binomial number with parameters n / r and c. The error is
-    estimated from samples drawn with a fixed seed.
+    has n predictions with mean confidence c, the number of correct predictions is treated as binomial with parameters n
+    and c, because the confidences in a bin are nearly equal; if each text has r = ``repeats`` predictions, it is r
+    times a binomial number with parameters n / r and c. The error is estimated from samples drawn with a fixed seed.
     """
     bin_of = confidence_bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

@@ -1,12 +1,12 @@
 """Measures how rare the words of a text are in the training texts. Labels are not used.
 
 The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. For a text of T tokens, let x be the mean
-of s over the tokens. The surprise of the text is (x - m) / sqrt(a + b/T), where m is the mean of x over the training
-texts, and a + b/T is the variance of x: a is the variance between texts with different subjects and styles, and b is
-the variance between the words of a text. Immediate repetitions are not counted: "!!!" is one token. Training measures
-m, a and b on training texts and on passages of several lengths from these texts. The threshold is the surprise that
-only 0.5 % of these texts and passages exceed. Before a training text is measured, its words are subtracted from the
-word counts, so that it is as surprising as a new text.
+of s over the tokens. The surprise of the text is (x - m) / sqrt(a + b/T), where m is the mean of x over training texts
+and passages from them, and a + b/T is the variance of x: a is the variance between texts with different subjects and
+styles, and b is the variance between the words of a text. Immediate repetitions are not counted: "!!!" is one token.
+Training measures m, a and b on training texts and on passages of several lengths from these texts. The threshold is the
+surprise that at most 0.5 % of these texts and passages exceed. Before a training text is measured, its words are
+subtracted from the word counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: surprise, in standard deviations, above which a text counts as unlike the training texts; only 0.5 %
-            of the training texts exceed it.
+        threshold: surprise, in standard deviations, above which a text counts as unlike the training texts; at most
+            0.5 % of the training texts and their passages exceed it.
     """
 
     mean: float

@@ -88,7 +88,7 @@ def _renumbered(
     """Return the predictions with classes numbered by their index in ``names``; ``spelling`` maps labels to names."""
     columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
     if columns.tolist() == list(range(len(names))):
-        return predictions
+        return replace(predictions, label_names=list(names))
 
     def spread(values: NDArray) -> NDArray:
         result = np.zeros((len(predictions), len(names)), values.dtype)

@@ -3,11 +3,11 @@
 The token features measure how strongly the n-grams that end at each position indicate a class. These features are
 naive-Bayes log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
 (:mod:`nlptx.ngrams.logistic_regression`): the *ratio model*, on the log-count ratios, and the *LSA model*, on the LSA
-components of the texts (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label
-(:mod:`nlptx.ngrams.cross_fit`). If there are many texts, the features are fitted by a method that needs less memory
-(:mod:`nlptx.ngrams.out_of_core`). If there are many labels, the only features are the outputs of sparse linear models,
-one per label (:mod:`nlptx.ngrams.sparse_cross_fit`). A third linear model (:mod:`nlptx.ngrams.subword_model`) is fitted
-after the network, and its weights are added to those of the ratio model.
+components of the texts (:mod:`nlptx.ngrams.lsa`). The features of a training text come from models that are not fitted
+on its label (:mod:`nlptx.ngrams.cross_fit`). If there are many texts, the features are fitted by a method that needs
+less memory (:mod:`nlptx.ngrams.out_of_core`). If there are many labels, the only features are the outputs of sparse
+linear models, one per label (:mod:`nlptx.ngrams.sparse_cross_fit`). A third linear model
+(:mod:`nlptx.ngrams.subword_model`) is fitted after the network, and its weights are added to those of the ratio model.
 
 The features of a text are computed from its word ids (T,) as follows::
 

@@ -1,8 +1,9 @@
-"""N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
+"""N-gram features fitted out of fold, so that no label is used to compute the features of its own text.
 
 The training texts are assigned to folds. The features of a training text come from models that were fitted without its
 fold; the features of any other text come from models that were fitted on all training texts. Texts without a label are
-used only to find the LSA components. Axis letters: see :mod:`nlptx.ngrams`.
+used only to find the LSA components. The labels influence only which texts share a fold. Axis letters: see
+:mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each text is represented by a row vector with one entry per n-gram. The entry is 0 if the text does not contain the
 n-gram, and otherwise the importance of the n-gram. The importance of n-gram g is
 
-    i_g = log((N + 1) / n_g)^2,
+    i_g = (log((N + 1) / n_g))^2,
 
 where n_g is the number of texts, out of N, that contain n-gram g. The row of each text is then scaled to unit norm. Let
 X be the matrix of the scaled rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S

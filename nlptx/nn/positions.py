@@ -29,7 +29,7 @@ def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
         (positions, D) float64.
     """
     even = np.arange(0, width, 2)
-    angles = np.arange(positions)[:, None] / 10_000 ** (even / width)  # (positions, D / 2)
+    angles = np.arange(positions)[:, None] / 10_000 ** (even / width)  # (positions, D / 2), rounded up
     table = np.empty((positions, width))
     table[:, 0::2] = np.sin(angles)
     table[:, 1::2] = np.cos(angles[:, : width // 2])

@@ -6,10 +6,11 @@ the weight
     s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
 
 p(word | class) is the fraction of the training texts of the class that contain the word, smoothed by adding 1 to the
-number of texts with the word and 1 to the number of texts without it, and e is the standard error of r. With these
-weights, n-grams have similar vectors if the same opinions are expressed near them, and other differences between their
-contexts have little effect. Each class has its own value of s; the s in the weight is the root mean square of these
-values.
+number of texts with the word and 1 to the number of texts without it. If a texts of the class and b other texts contain
+the word, e = sqrt(1/(a + 1) + 1/(b + 1)), which is about the standard error of r for a rare word, and larger for a
+frequent word. With these weights, n-grams have similar vectors if the same opinions are expressed near them, and other
+differences between their contexts have little effect. Each class has its own value of s; the s in the weight is the
+root mean square of these values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A moving average of the weights, which generalises better than the final weights (Polyak & Juditsky 1992)."""
+"""An exponential moving average of the weights, which usually predicts new texts better than the final weights.
+
+Polyak & Juditsky (1992), "Acceleration of stochastic approximation by averaging", average the weights of all steps.
+"""
 
 from __future__ import annotations
 

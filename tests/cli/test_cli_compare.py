@@ -62,6 +62,15 @@ def test_a_table_that_is_named_twice_is_read_once(tmp_path):
     assert result.stderr.count("texts without an answer (counted as wrong): 1 of 2") == 1
 
 
+def test_labels_that_are_only_spelled_differently_are_no_disagreement(tmp_path):
+    (tmp_path / "a.csv").write_text("text,predicted\ngood,1\nbad,0\nfine,0\n")
+    (tmp_path / "b.csv").write_text("text,predicted\ngood,pos\nbad,neg\nfine,pos\n")
+    (tmp_path / "data.csv").write_text("text,label\ngood,1\nbad,0\nfine,1\n")
+    run("compare", "a.csv", "b.csv", "data.csv", "--disagreements", "differ.csv", cwd=tmp_path)
+    with (tmp_path / "differ.csv").open() as file:
+        assert [row["text"] for row in csv.DictReader(file)] == ["fine"]
+
+
 def test_three_models_are_compared_with_the_first(folder, tmp_path):
     words = ("compare", "bad.csv", "good.jsonl", "bundled", "data.tsv", "--show", "2")
     result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)
