@@ -98,14 +98,15 @@ def evaluate(
         ordered: whether the labels are ordered, such as star ratings.
         predicted: (texts,) predicted class of each text, -1 if there is none; the most probable class by default.
             Required if ``probabilities`` is None.
-        confidence: (texts,) probability of the predicted class; by default, taken from ``probabilities``.
+        confidence: (texts,) probability of the predicted class, 0 if there is none; by default, taken from
+            ``probabilities``.
     """
     if probabilities is not None and predicted is None:
         predicted = probabilities.argmax(axis=1)
     if predicted is None:
         raise ValueError("neither probabilities nor predicted classes are given")
     if probabilities is not None and confidence is None:
-        confidence = probabilities[np.arange(len(targets)), predicted]
+        confidence = np.where(predicted < 0, 0.0, probabilities[np.arange(len(targets)), predicted])
     correct = predicted == targets
     hits = int(correct.sum())
     answered = predicted >= 0

@@ -165,6 +165,12 @@ def test_predictions_need_not_be_the_most_probable_labels():
     assert report.log_loss == evaluate(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
 
 
+def test_the_confidence_of_a_text_without_a_predicted_label_is_0():
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
+    report = evaluate(probabilities, np.array([0, 1]), ["a", "b"], ordered=False, predicted=np.array([0, -1]))
+    assert report.ece == pytest.approx(0.05)  # half of 1 - 0.9
+
+
 def test_a_class_without_texts_is_excluded_from_the_means():
     probabilities = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])
     report = evaluate(probabilities, np.array([0, 1, 1]), ["a", "b", "c"], ordered=False)

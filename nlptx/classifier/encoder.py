@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.errors import SettingsError
 from nlptx.nn import (
     Dropout,
     EncoderBlock,
@@ -104,12 +103,5 @@ def _block(settings: NetworkSettings, width: int, rng: np.random.Generator) -> E
 def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) -> Layer:
     if settings.attention == "plain":
         return PlainAttention()
-    head_width = width
-    if settings.head_width == "narrow":
-        if width % settings.heads:
-            raise SettingsError(
-                f"a model of width {width} cannot be divided among {settings.heads} narrow heads",
-                hint=f"Make `width` a multiple of {settings.heads}, change `heads`, or set `head_width=wide`.",
-            )
-        head_width = width // settings.heads
-    return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)
+    scaled = settings.attention == "scaled"
+    return MultiHeadAttention(width, settings.heads, settings.width_of_head(width), scaled, rng)

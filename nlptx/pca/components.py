@@ -47,7 +47,7 @@ def cosine_weights(
         equalize: fraction of the components, starting with the first, that get the same mean square.
         negative_weight: additional factor for components with w^T X w < 0.
     """
-    last = min(int(equalize * len(values)), len(values) - 1)
+    last = min(int(round(equalize * len(values), 9)), len(values) - 1)  # 0.29 * 100 is slightly less than 29
     safe = np.where(_nonzero(values), values, values[0])
     negative = np.einsum("vr,vr->r", directions, images, dtype=np.float64) < 0
     return np.minimum(1, safe[last] / safe) ** (weight / 2) * np.where(negative, negative_weight, 1)

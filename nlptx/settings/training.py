@@ -66,6 +66,21 @@ class NetworkSettings(Settings):
         if self.pool == "flatten" and self.long_texts != "head":
             raise SettingsError("`pool=flatten` needs a fixed number of words", hint="Add `long_texts=head`.")
 
+    def width_of_head(self, width: int) -> int:
+        """Return the width of an attention head in a model of the given width.
+
+        Raises:
+            SettingsError: the heads are narrow, and the width is not a multiple of their number.
+        """
+        if self.head_width == "wide":
+            return width
+        if width % self.heads:
+            raise SettingsError(
+                f"a model of width {width} cannot be divided among {self.heads} narrow heads",
+                hint=f"Make `width` a multiple of {self.heads}, change `heads`, or set `head_width=wide`.",
+            )
+        return width // self.heads
+
     @property
     def max_tokens(self) -> int | None:
         """Maximum number of words to read from a text, or None for no limit."""
@@ -165,3 +180,5 @@ class TrainSettings(NetworkSettings):
             )
         if not self.epochs and self.pretrain:
             raise SettingsError("`pretrain` trains the network, but with `epochs=0` there is no network")
+        if self.epochs and self.blocks and self.width and self.attention != "plain":
+            self.width_of_head(self.width)  # raises an error before word vectors are made

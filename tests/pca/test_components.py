@@ -24,6 +24,12 @@ def counts():
     return count(texts, CountSettings(min_count=1, window=3), 1)
 
 
+def test_the_number_of_equalized_components_is_rounded_down_exactly():
+    squares = np.linspace(2, 1, 100)
+    weights = cosine_weights(squares, np.ones((1, 100)), np.ones((1, 100)), 1.0, 0.29, 1.0)
+    assert (weights * np.sqrt(squares))[[0, 29]] == pytest.approx(np.sqrt(squares[29]))  # 0.29 * 100 < 29
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("equalize", [0.0, 0.15, 1.0])
 def test_word_vectors_equal_those_from_the_eigenpairs_of_the_symmetric_matrix(equalize, weight):
