@@ -180,5 +180,3 @@ class TrainSettings(NetworkSettings):
             )
         if not self.epochs and self.pretrain:
             raise SettingsError("`pretrain` trains the network, but with `epochs=0` there is no network")
-        if self.epochs and self.blocks and self.width and self.attention != "plain":
-            self.width_of_head(self.width)  # raises an error before word vectors are made

@@ -149,6 +149,8 @@ def fit(
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_new_regions(start, settings, on_note)
+        if settings.epochs and settings.blocks and settings.width and settings.attention != "plain":
+            settings.width_of_head(settings.width)  # raises an error now, before the steps that take long
         if isinstance(vectors, EmbeddingBuilder):
             vectors, settings = vectors.build(given, settings, seed, workers, on_progress, on_note)
         has = {"has_unlabelled": bool(given.unlabelled), "has_valid": given.valid is not None}

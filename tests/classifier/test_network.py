@@ -11,11 +11,12 @@ from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+import nlptx
 from nlptx.classifier.network import Network
 from nlptx.errors import SettingsError
 from nlptx.nn import Dropout, Layout, SinusoidalPositions
 from nlptx.nn.positions import sinusoids
-from nlptx.settings import NetworkSettings
+from nlptx.settings import NetworkSettings, TrainSettings
 
 COMPONENTS = 5
 LENGTHS = (3, 1, 7, 2, 2, 4)
@@ -180,6 +181,13 @@ def test_narrow_heads_must_divide_the_width() -> None:
         network_of(settings_of("", heads=4))
     network_of(settings_of("", heads=4, head_width="wide"))
     network_of(settings_of("", heads=4, attention="plain"))
+
+
+def test_the_number_of_heads_is_checked_before_word_vectors_are_made() -> None:
+    texts, progress = ["good film", "bad film"] * 5, []
+    with pytest.raises(SettingsError, match="width 64 cannot be divided among 3 narrow heads"):
+        nlptx.fit(texts, [1, 0] * 5, settings=TrainSettings(heads=3), on_progress=progress.append)
+    assert progress == []
 
 
 def test_squared_error_requires_two_labels() -> None:
