@@ -98,8 +98,7 @@ def evaluate(
         ordered: whether the labels are ordered, such as star ratings.
         predicted: (texts,) predicted class of each text, -1 if there is none; the most probable class by default.
             Required if ``probabilities`` is None.
-        confidence: (texts,) probability of the predicted class, 0 if there is none; by default, taken from
-            ``probabilities``.
+        confidence: (texts,) probability of the predicted class, 0 if none is predicted; default: ``probabilities``.
     """
     if probabilities is not None and predicted is None:
         predicted = probabilities.argmax(axis=1)

@@ -8,8 +8,7 @@ from nlptx.runtime.allocator import address_space_limit
 
 # Lower-case parts of ImportError messages that mean that there is not enough memory to load a library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Part of the SystemError message that means that C code failed without setting an exception, which can happen when
-# memory runs out.
+# This text in a SystemError means that C code failed without setting an exception, as it may when memory runs out.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
 # Command -> advice on how to use less memory. The advice names only options that the command has.

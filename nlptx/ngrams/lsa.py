@@ -49,9 +49,8 @@ ROUNDING = 1e-5
 # (:mod:`.out_of_core` uses the smaller fraction for all texts.) With few texts, no n-grams are left out, because almost
 # all n-grams may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
-# Number of vectors that are multiplied by X X' at a time. With many texts, this number is also the block width of the
-# power iteration, because a block of 32 vectors takes less time per vector than a block of 16, and hardly more vectors
-# are needed.
+# Number of vectors that are multiplied by X X' at a time. With many texts, the power iteration uses blocks of this
+# width too: a block of 32 vectors takes less time per vector than one of 16, and hardly more vectors are needed.
 _COLUMNS = 32
 
 

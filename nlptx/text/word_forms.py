@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from nlptx.text.negation import MARK, is_marked, without_mark
 
-# Minimum similarity, and minimum length of the common beginning.
+# Minimum similarity, and minimum number of letters in the common beginning.
 _MIN_SIMILARITY, _MIN_COMMON = 0.8, 4
 # Number of neighbours on each side that are compared with the unknown word.
 _NEIGHBOURS = 8
@@ -36,6 +36,7 @@ class WordForms:
     def __init__(self, index: Mapping[str, int]) -> None:
         self._index = index
         self._sorted = sorted(word for word in index if word.isalpha())  # a mark is no letter
+        # Each object has its own cache, because the cache of a decorated method would keep every object in memory.
         self.known_form = lru_cache(_REMEMBERED)(self._known_form)
 
     def _known_form(self, word: str) -> int:
@@ -44,16 +45,14 @@ class WordForms:
         if len(plain) < _MIN_COMMON or not plain.isalpha() or plain in self._index:
             return -1
         at = bisect_left(self._sorted, plain)
-        # If 2n / (a + b) >= 0.8, then n >= 2/3 a, because b >= n.
+        # A form has at least the first two thirds of the letters: if 2n / (a + b) >= 0.8, then n >= 2/3 a, as b >= n.
         beginning = plain[: max(_MIN_COMMON, -(-2 * len(plain) // 3))]
         near = self._sorted[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS]
-        similarity, negative_id, form = max(
-            ((_similarity(plain, known), -self._index[known], known) for known in near if known.startswith(beginning)),
-            default=(0.0, 0, ""),
-        )
-        if similarity < _MIN_SIMILARITY:
+        candidates = [known for known in near if known.startswith(beginning)]
+        form = max(candidates, key=lambda known: (_similarity(plain, known), -self._index[known]), default="")
+        if not form or _similarity(plain, form) < _MIN_SIMILARITY:
             return -1
-        return self._index.get(MARK + form, -1) if is_marked(word) else -negative_id
+        return self._index.get(MARK + form if is_marked(word) else form, -1)
 
 
 def _similarity(a: str, b: str) -> float:

@@ -16,8 +16,8 @@ from nlptx.text.scanner import Scan, Scanner
 _BYTES = 8
 # For each n from 0 to 8, a mask that keeps the lowest n bytes of an integer.
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Maximum number of keys per slot of the first hash table. It can be above 1, because most keys are repetitions of
-# others. The number of slots is a power of two above _MIN_SLOTS.
+# Maximum number of keys per slot of the first hash table. The table can have fewer slots than keys, because most keys
+# occur many times. The number of slots is a power of two above _MIN_SLOTS.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
