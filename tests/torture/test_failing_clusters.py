@@ -105,7 +105,7 @@ STAGES = {
     "pca": ("pca", "counts.npz", "--components", "100", "--block", "4", "-o", "result.npz"),
     "predict": ("predict", "texts.txt", "-o", "result.tsv"),
     "evaluate": ("evaluate", "labelled.tsv", "--json"),
-    "train": ("train", "labelled.tsv", "--epochs", "1", "-o", "result.npz"),
+    "train": ("train", "labelled.tsv", "--effort", "fast", "-o", "result.npz"),
     "crossvalidate": ("crossvalidate", "few.tsv", "--folds", "12", "--shuffle", "--predictions", "result.csv"),
 }
 INPUTS = {"pca": "counts.npz", "evaluate": "labelled.tsv", "train": "labelled.tsv", "crossvalidate": "few.tsv"}
