@@ -25,6 +25,8 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
+# Time, in seconds, before workers are asked again if none answered.
+_PAUSE = 0.1
 # Maximum time, in seconds, to wait for a new local worker after all local workers died. The wait could otherwise be
 # endless, because dask.distributed does not restart a worker that dies during its start.
 _RESTART_TIMEOUT = 60
@@ -93,9 +95,15 @@ class Cluster:
 
     def _check_workers(self) -> None:
         """Wait for the first worker, then check all connected workers."""
-        with suppress(TimeoutError):
-            self._client.wait_for_workers(1, timeout=_FIRST_WORKER_TIMEOUT)
-        answers = self._inspect_workers()
+        answers: dict[str, tuple[UnsuitableWorkerError | None, str]] = {}
+        deadline = time.monotonic() + _FIRST_WORKER_TIMEOUT
+        # The scheduler may still list workers that have just ended. They do not answer, so the wait begins again.
+        while not answers and (left := deadline - time.monotonic()) > 0:
+            with suppress(TimeoutError):
+                self._client.wait_for_workers(1, timeout=left)
+            answers = self._inspect_workers()
+            if not answers:
+                time.sleep(_PAUSE)
         if not answers:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",

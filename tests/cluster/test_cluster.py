@@ -337,6 +337,15 @@ def test_a_scheduler_without_workers(monkeypatch):
 
 
 @pytest.mark.torture
+def test_workers_that_have_ended_but_are_still_listed_do_not_end_the_wait(connect, monkeypatch):
+    inspect_workers, first_answers = Cluster._inspect_workers, [{}, {}]
+    monkeypatch.setattr(
+        Cluster, "_inspect_workers", lambda cluster: first_answers.pop() if first_answers else inspect_workers(cluster)
+    )
+    with connect() as cluster:
+        assert list(cluster.map(str, [1, 2])) == ["1", "2"]
+
+
 def test_the_scheduler_is_lost_during_the_work(monkeypatch):
     monkeypatch.setattr(connection, "_TIMEOUT", 1)
     with local_cluster(1) as short_lived:
