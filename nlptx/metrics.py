@@ -122,7 +122,7 @@ def evaluate(
     present = [row for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
     steps = np.abs(predicted - targets)[answered]
-    ece, ece_floor = calibration(confidence, correct)
+    ece, ece_floor = calibration(None if confidence is None else confidence[answered], correct[answered])
     return Report(
         texts=len(targets),
         accuracy=hits / len(targets),
@@ -141,8 +141,8 @@ def evaluate(
 
 
 def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
-    """Return the calibration error and its noise floor; all values are NaN if ``confidence`` is None."""
-    if confidence is None:
+    """Return the calibration error and its noise floor; all values are NaN if ``confidence`` is None or empty."""
+    if confidence is None or not len(confidence):
         return math.nan, NoiseFloor(math.nan, math.nan)
     return calibration_error(confidence, correct), calibration_noise_floor(confidence)
 
@@ -175,7 +175,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the (weighted) mean of -log P(target). Probabilities are clipped to at least the smallest normal float32.
+    """Return the (weighted) mean of -log P(target).
 
     Args:
         probabilities: (texts, C) probability of each class.
@@ -183,6 +183,9 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
             For multi-label data, log P(target) is the sum of log p over the classes of the text, plus the sum of
             log(1 - p) over the other classes.
         weights: (texts,) weight of each text, or None.
+
+    Probabilities are clipped to at least the smallest normal float32. For multi-label data, both p and 1 - p are
+    clipped to at least 2^-53, because p is rounded to multiples of it.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
 
@@ -190,12 +193,9 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
 def log_losses(probabilities: NDArray[np.float64], targets: NDArray) -> NDArray[np.float64]:
     """Return -log P(target) of each text, (texts,); see :func:`log_loss`."""
     if targets.ndim == 2:
-        return -_safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
-    return -_safe_log(probabilities[np.arange(len(targets)), targets])
-
-
-def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.log(np.maximum(p, np.finfo(np.float32).tiny))
+        p = np.where(targets, probabilities, 1 - probabilities)
+        return -np.log(np.maximum(p, np.finfo(np.float64).epsneg)).sum(axis=1)
+    return -np.log(np.maximum(probabilities[np.arange(len(targets)), targets], np.finfo(np.float32).tiny))
 
 
 def calibration_error(

@@ -109,6 +109,13 @@ def test_log_loss_is_the_mean_negative_log_probability():
     assert log_loss(probabilities, np.array([0, 1, 0])) == pytest.approx(expected)
 
 
+def test_log_loss_of_sets_of_labels_is_limited_by_the_precision_of_a_probability():
+    """A probability that is rounded to 1 may be too high by 2^-53, so its log-loss is at least 53 log 2."""
+    targets = np.array([[False, True], [True, False]])
+    assert log_loss(np.array([[1.0, 1.0], [0.0, 0.0]]), targets) == pytest.approx(53 * np.log(2))
+    assert log_loss(np.array([[0.5, 1.0], [0.5, 0.0]]), targets) == pytest.approx(np.log(2))
+
+
 def test_log_loss_of_probability_0_is_large_but_finite():
     assert 80 < log_loss(np.array([[1.0, 0.0]]), np.array([1])) < 1000
 
@@ -165,10 +172,10 @@ def test_predictions_need_not_be_the_most_probable_labels():
     assert report.log_loss == evaluate(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
 
 
-def test_the_confidence_of_a_text_without_a_predicted_label_is_0():
+def test_the_calibration_error_leaves_out_texts_without_a_predicted_label():
     probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
     report = evaluate(probabilities, np.array([0, 1]), ["a", "b"], ordered=False, predicted=np.array([0, -1]))
-    assert report.ece == pytest.approx(0.05)  # half of 1 - 0.9
+    assert report.ece == pytest.approx(0.1)
 
 
 def test_a_class_without_texts_is_excluded_from_the_means():

@@ -15,7 +15,7 @@ from nlptx.cli.options import CommonOptions
 from nlptx.cli.page_options import this_command
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import QualityGateError
+from nlptx.errors import DataError, QualityGateError
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
@@ -93,6 +93,8 @@ def evaluate_table(
 
         if predictions.confidence is None:
             raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
+        if not len(predictions.only_answered):
+            raise DataError("no text has a prediction, so there is nothing to plot", where=path)
         check_picture_path(plot)
     report = evaluate_predictions(predictions)
     curve = None if predictions.confidence is None else CoverageCurve.of(predictions.confidence, predictions.correct)
@@ -118,10 +120,11 @@ def evaluate_table(
         draw_groups(groups, common.reporter)
         if curve is not None:
             draw_coverage(curve, common.reporter)
-    if plot is not None and curve is not None and predictions.confidence is not None:
+    answered = predictions.only_answered
+    if plot is not None and curve is not None and answered.confidence is not None:
         from nlptx.plots import plot_evaluation
 
-        plot_evaluation(curve, predictions.confidence, predictions.correct, plot)
+        plot_evaluation(curve, answered.confidence, answered.correct, plot)
     if page is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 

@@ -28,8 +28,8 @@ class Candidate:
             interval.
         macro_f1: mean F1 of the classes that occur among the true labels.
         log_loss: log-loss in nats; None if there are no probabilities.
-        confidence: mean confidence; None if there are no confidences.
-        ece: expected calibration error of the confidence; None if there are no confidences.
+        confidence: mean confidence of the texts that have a prediction; None if there are no confidences.
+        ece: expected calibration error of these confidences; None if there are none.
         ece_floor: calibration error that a perfectly calibrated model would have by chance; None if ``ece`` is None.
     """
 
@@ -236,7 +236,8 @@ def _candidate(
     macro_f1: float,
     log_loss: float,
 ) -> Candidate:
-    confidence = predictions.confidence
+    answered = predictions.only_answered
+    confidence = answered.confidence if len(answered) else None
     return Candidate(
         predictions.source,
         accuracy,
@@ -244,6 +245,6 @@ def _candidate(
         macro_f1,
         None if predictions.probabilities is None else log_loss,
         None if confidence is None else float(confidence.mean()),
-        None if confidence is None else calibration_error(confidence, predictions.correct),
+        None if confidence is None else calibration_error(confidence, answered.correct),
         None if confidence is None else calibration_noise_floor(confidence, repeats=repeats),
     )

@@ -21,7 +21,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
-from nlptx.metrics import Report, evaluate
+from nlptx.metrics import Report, calibration, evaluate
 from nlptx.runtime.workers import Workers
 
 # Class number for a text without a prediction, such as a text for which another program answered "?".
@@ -75,6 +75,11 @@ class LabelledPredictions:
         return self.answered is None or bool(self.answered[row])
 
     @property
+    def only_answered(self) -> Self:
+        """The predictions of the texts that have one."""
+        return self if self.answered is None else self.take(self.answered)
+
+    @property
     def unanswered(self) -> int:
         """Number of texts without a prediction."""
         return 0 if self.answered is None else len(self) - int(self.answered.sum())
@@ -124,7 +129,8 @@ def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetR
     if given.targets.ndim == 2:
         unknown = [math.nan] * len(names)
         sets = given.probabilities, given.targets, given.predicted, given.confidence
-        return report_sets(*sets, names, unknown, given.correct)
+        ece, ece_floor = calibration(given.only_answered.confidence, given.only_answered.correct)
+        return replace(report_sets(*sets, names, unknown, given.correct), ece=ece, ece_floor=ece_floor)
     return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
 
 

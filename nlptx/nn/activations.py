@@ -38,9 +38,14 @@ class Tanh(Layer):
 
 
 def logit(p: NDArray) -> NDArray:
-    """Return the log-odds log(p / (1 - p)). Both p and 1 - p are clipped to at least the smallest normal number."""
-    smallest = np.finfo(p.dtype).tiny
-    return np.log(np.maximum(p, smallest)) - np.log(np.maximum(1 - p, smallest))
+    """Return the log-odds log(p / (1 - p)).
+
+    p is clipped to [h, 1 - h], where 1 - h is the largest number below 1. A p of 0 or 1 from :func:`sigmoid` is only
+    known to this precision.
+    """
+    h = np.finfo(p.dtype).epsneg
+    clipped = np.clip(p, h, 1 - h)
+    return np.log(clipped) - np.log1p(-clipped)
 
 
 def sigmoid(x: NDArray) -> NDArray:

@@ -121,7 +121,9 @@ def write_comparison_page(
 def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
     """Return the reliability diagrams of the models that have confidences, all with the same axes."""
     known = [
-        Confidences(each.source, each.confidence, each.correct) for each in predictions if each.confidence is not None
+        Confidences(each.source, each.confidence, each.correct)
+        for each in (every.only_answered for every in predictions)
+        if each.confidence is not None and len(each)
     ]
     lowest = min((lowest_value([each]) for each in known), default=1.0)
     charts = [reliability_charts([each], lowest)[0] for each in known]

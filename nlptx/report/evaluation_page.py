@@ -147,7 +147,8 @@ def _coverage(predictions: LabelledPredictions) -> dict[str, Any]:
 
 
 def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str, Any]:
-    if kept.confidence is None:
+    kept = kept.only_answered
+    if kept.confidence is None or not len(kept):
         return {"calibration": None}
     if evaluation.model is not None and isinstance(kept, ModelPredictions):
         confidences, note = _confidences(evaluation.model, kept)

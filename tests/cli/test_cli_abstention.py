@@ -214,3 +214,15 @@ def test_evaluate_plots_the_coverage_curve(folder):
 def test_unsupported_picture_format_is_rejected_before_scoring(folder):
     words = ("evaluate", folder / "none.tsv", "-m", folder / "m.npz", "--plot", "curve.gif")
     assert failure(*words) == (2, "curve.gif: the name of a picture must end in one of .png, .svg, .pdf\n")
+
+
+def test_a_table_without_any_prediction_cannot_be_plotted(tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need the plot extra")
+    table = tmp_path / "table.csv"
+    table.write_text("text,label,predicted,confidence\ngood,pos,?,\nbad,neg,?,\n")
+    words = ("evaluate", "-m", table, "--plot", tmp_path / "curve.svg")
+    assert "no text has a prediction, so there is nothing to plot" in failure(*words)[1]
+    assert not (tmp_path / "curve.svg").exists()
+    table.write_text("text,label,predicted,confidence\ngood,pos,pos,0.75\nbad,neg,?,\n")
+    call(*words)
+    assert b"ECE 25.0 %" in (tmp_path / "curve.svg").read_bytes()

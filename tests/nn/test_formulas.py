@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.nn import ACTIVATIONS, POOLS, Dropout, FeedForward, LayerNorm, Layout, MultiHeadAttention
+from nlptx.nn.activations import logit, sigmoid
 from nlptx.nn.block import Residual
 from nlptx.nn.pooling import AttentionPool
 
@@ -27,6 +28,17 @@ BY_HAND = {
 def test_activations(name: str) -> None:
     y, _ = ACTIVATIONS[name]().forward(3 * X, LAYOUT, None)
     assert_allclose(y, [[BY_HAND[name](3 * x) for x in row] for row in X], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_logit_is_the_inverse_of_the_sigmoid(dtype: type) -> None:
+    z = np.array([-5, -0.1, 0, 3, 8], dtype)
+    assert_allclose(logit(sigmoid(z)), z, rtol=1e-4, atol=1e-6)
+    assert logit(sigmoid(z)).dtype == dtype
+    # Above this bound, 1 - p is below the precision of p; the log-odds are cut off near it.
+    bound = -np.log(np.finfo(dtype).epsneg)
+    assert_allclose(logit(np.array([0, 1], dtype)), [-bound, bound], rtol=1e-6)
+    assert_allclose(logit(sigmoid(np.array([-500, 500], dtype))), [-bound, bound], rtol=1e-6)
 
 
 def test_layer_norm_divides_by_the_root_of_the_variance_plus_epsilon() -> None:
