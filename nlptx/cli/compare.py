@@ -192,7 +192,7 @@ def _predictions(
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
         predictions = {name: read(name) for name in labelled}
-        data = _as_data(predictions[labelled[0]])
+        data = _as_data(predictions[labelled[0]], reading)
     for name in tables:
         if name not in predictions:
             predictions[name] = read(name, data=data)
@@ -226,7 +226,7 @@ def _is_only_data(name: str, reading: ReadOptions) -> bool:
     return is_table(name) and not has_predictions(name, reading)
 
 
-def _as_data(predictions: LabelledPredictions) -> LabelledData:
+def _as_data(predictions: LabelledPredictions, reading: ReadOptions) -> LabelledData:
     """Return the texts and the true labels of a table of predictions."""
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.labelled_predictions import LabelledData
@@ -237,7 +237,8 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
         if targets.ndim == 1
         else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
     )
-    return LabelledData(predictions.documents, labels, digest(predictions.documents), predictions.left_out)
+    sha256 = digest(predictions.documents)
+    return LabelledData(predictions.documents, labels, sha256, predictions.left_out, reading.label_map)
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.errors import LabelError
 from nlptx.evaluation.label_union import unite_labels
@@ -46,16 +47,37 @@ def align(
             continue
         labels, sources = (_true_labels(other), _true_labels(first)), (other.source, first.source)
         ordered.append(other.take(np.array(match_rows(other.documents, first.documents, labels, sources))))
-    names = first.label_names
-    spelling = {name: name for name in names}
-    if any(other.label_names != names for other in ordered):
-        others = [name for other in ordered if other is not first for name in other.label_names]
-        spelling, names, _ = unite_labels(names, others, "labels", on_note)
+    spellings, names = _common_labels(ordered, first.label_names, on_note)
     is_ordered = all(other.is_ordered for other in ordered)
-    result = [replace(_renumbered(each, names, spelling), is_ordered=is_ordered) for each in ordered]
+    result = [
+        replace(_renumbered(each, names, spelling), is_ordered=is_ordered)
+        for each, spelling in zip(ordered, spellings, strict=True)
+    ]
     for other, before in zip(result[1:], ordered[1:], strict=True):
         _check_same_targets(result[0], other, before)
     return [replace(other, documents=first.documents) for other in result]
+
+
+def _common_labels(
+    predictions: Sequence[LabelledPredictions], names: list[str], on_note: Callable[[str], None]
+) -> tuple[list[dict[str, str]], list[str]]:
+    """Return, for each model, the common spelling of each of its labels; and all labels in the common spelling.
+
+    The spelling is that of ``names`` or, if some model's labels do not match ``names``, of the first model whose labels
+    are matched by those of all models. If there is no such model, the labels that match no label of ``names`` are added
+    to ``names``.
+    """
+    lists = [each.label_names for each in predictions]
+    for known in [names, *lists]:
+        if all(match_labels(labels, known) is not None for labels in lists):
+            united = [
+                unite_labels(known, labels, each.source, on_note)
+                for each, labels in zip(predictions, lists, strict=True)
+            ]
+            return [spelling for spelling, _, _ in united], known
+    others = [name for labels in lists for name in labels]
+    spelling, names, _ = unite_labels(names, others, "labels", on_note)
+    return [spelling] * len(lists), names
 
 
 def _true_labels(predictions: LabelledPredictions) -> list[str]:

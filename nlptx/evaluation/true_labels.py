@@ -37,9 +37,9 @@ def find_targets(
         label_map: label map that was applied to the labels.
 
     Raises:
-        LabelError: a label of the data is not a label of the model; the label map replaces a label of the model with a
-            different spelling of another label of the model; or a text has several labels or none, although the model
-            is not multi-label.
+        LabelError: a label of the data is not a label of the model; the label map replaces a label of the model with
+            another label of the model, or with a different spelling of it; or a text has several labels or none,
+            although the model is not multi-label.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names
@@ -56,12 +56,7 @@ def find_targets(
         unknown = _unknown(distinct, known)
         row = next(row for row, each in enumerate(sets) if unknown[0] in each)
         raise _unknown_labels(unknown, known, positions[row])
-    for old, new in (label_map or {}).items():
-        if old in known and new not in known and matches.get(new, old) != old:
-            raise LabelError(
-                f"`label_map` replaces {old!r} with {new!r}, but {new!r} is read as the model's label {matches[new]!r}",
-                hint="Map labels of the data to labels of the model, not the other way round.",
-            )
+    _check_map(label_map or {}, known, matches)
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
@@ -73,6 +68,23 @@ def find_targets(
     if model.label_sets is not None:
         return find_label_sets(read, known)
     return find_labels([label for (label,) in read], known)
+
+
+def _check_map(label_map: Mapping[str, str], known: Sequence[str], matches: Mapping[str, str]) -> None:
+    """Raise LabelError if the label map makes it impossible for some predictions of the model to be correct."""
+    for old, new in label_map.items():
+        if old in known and new not in known and matches.get(new, old) != old:
+            raise LabelError(
+                f"`label_map` replaces {old!r} with {new!r}, but {new!r} is read as the model's label {matches[new]!r}",
+                hint="Map labels of the data to labels of the model, not the other way round.",
+            )
+        if old in known and new in known and old not in label_map.values():
+            raise LabelError(
+                f"`label_map` replaces {old!r} with {new!r}, but the model predicts {old!r}, which could then never be"
+                " correct",
+                hint="To combine labels, map them when the model is trained. For a trained model, replace them in a"
+                " table with its predictions, such as that of nlptx predict.",
+            )
 
 
 def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:

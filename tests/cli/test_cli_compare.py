@@ -236,3 +236,19 @@ def test_unusable_inputs_are_refused(folder, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("text,label,predicted\nsomething else,pos,pos\n")
     refused("compare", folder / "bad.csv", other, code=3, says=f"{other}: no row for the text 'great film 0'")
+
+
+def test_a_map_that_makes_predictions_of_a_model_impossible_is_refused(folder, tmp_path):
+    """The map changes the labels in the table, but not the predictions of the model."""
+    run("predict", folder / "data.tsv", "-o", tmp_path / "table.csv", "-q")
+    for words in (("compare", "bundled", "table.csv"), ("evaluate", "-m", "bundled", folder / "data.tsv")):
+        message = refused(*words, "--map", "neg=pos", code=3, cwd=tmp_path).stderr
+        assert (
+            "--map replaces 'neg' with 'pos', but the model predicts 'neg', which could then never be correct"
+            in message
+        )
+    swapped = run(
+        "evaluate", "-m", "bundled", folder / "data.tsv", "--map", "neg=pos", "--map", "pos=neg", "--json"
+    ).json
+    assert swapped["accuracy"] < 0.5
+    assert run("compare", "table.csv", "table.csv", "--map", "neg=pos", "--json", cwd=tmp_path).json["texts"] == 24

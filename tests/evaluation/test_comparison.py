@@ -1,5 +1,7 @@
 """Tests of the comparison of programs on the same texts: bootstrap, tests, alignment, verdict."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -9,7 +11,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align
 from nlptx.evaluation.bootstrap import percentile_interval, resample
 from nlptx.evaluation.comparison import compare_predictions, group_numbers
-from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions, evaluate_predictions
 from nlptx.evaluation.significance import mcnemar, sign_flip_test, texts_needed
 from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
 from nlptx.metrics import evaluate, wilson_interval
@@ -189,3 +191,34 @@ def test_examples_are_the_most_confident():
 
 def test_groups_are_numbered():
     assert group_numbers(["b", "a", 1, "b"]).tolist() == [2, 1, 0, 2]
+
+
+def test_texts_without_a_prediction_do_not_count_as_calibrated():
+    """A text without a prediction has confidence 0 and is wrong, which would otherwise be a calibrated prediction."""
+    first, second = random_pair(texts=100)
+    answered = np.arange(100) < 40
+    partial = replace(
+        second, predicted=np.where(answered, second.predicted, NO_ANSWER), confidence=second.confidence * answered
+    )
+    partial = replace(partial, answered=answered)
+    candidate = compare_predictions(align([first, partial]), resamples=10).candidates[1]
+    report, kept = evaluate_predictions(partial), evaluate_predictions(second.take(answered))
+    assert (candidate.ece, report.ece) == (pytest.approx(kept.ece), pytest.approx(kept.ece))
+    assert candidate.confidence == pytest.approx(second.confidence[:40].mean())
+    assert report.accuracy == pytest.approx(kept.accuracy * 0.4)
+    none = replace(partial, answered=answered & False, predicted=np.full(100, NO_ANSWER), confidence=np.zeros(100))
+    candidate = compare_predictions(align([first, none]), resamples=10).candidates[1]
+    assert (candidate.confidence, candidate.ece, candidate.ece_floor) == (None, None, None)
+    assert np.isnan(evaluate_predictions(none).ece)
+
+
+def test_three_models_may_spell_the_labels_in_three_ways():
+    targets = [0, 1, 0, 1]
+    numbers, words = made("numbers", targets, [0, 1, 1, 1], ("0", "1")), made("words", targets, [0, 1, 0, 0])
+    cases = made("cases", targets, targets, ("Negative", "Positive"))
+    for given in ([numbers, words, numbers], [numbers, words, cases], [words, cases, numbers]):
+        notes = []
+        aligned = align(given, notes.append)
+        assert [each.correct.tolist() for each in aligned] == [each.correct.tolist() for each in given]
+        assert len({tuple(each.label_names) for each in aligned}) == 1
+        assert any("0 as neg, 1 as pos" in note for note in notes)
