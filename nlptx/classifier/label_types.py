@@ -58,7 +58,9 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
         if type(label) not in _TYPE_NAMES:
             raise InputTypeError(
                 f"`{name}[{position}]` is {with_type(label)}; expected a str, bool, int, float or NumPy scalar",
-                hint=SEVERAL_LABELS_HINT if isinstance(label, Collection) else "",
+                hint=SEVERAL_LABELS_HINT
+                if isinstance(label, Collection) and not isinstance(label, str | bytes)
+                else "",
             )
     return listed
 
@@ -91,12 +93,13 @@ def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, L
     """Return a dictionary from the name of each distinct label to the label, in order of first appearance.
 
     Raises:
-        LabelError: two labels are equal or have the same name, but differ in type, such as 1 and True, or 1 and "1".
+        LabelError: two labels are equal or have the same name, but differ in type, such as 1 and True, or 1 and "1". A
+            NumPy str counts as a str.
     """
     first: dict[Label, int] = {}
     for position, label in enumerate(labels):
         before = first.setdefault(label, position)
-        if type(labels[before]) is not type(label):
+        if type(labels[before]) is not type(label) and not isinstance(label, str):
             raise _clash(labels, before, position, name)
     named: dict[str, int] = {}
     for label, position in first.items():
@@ -125,8 +128,8 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
     """
     columns = {label: column for column, label in enumerate(known)}
     for position, label in enumerate(labels):
-        if label not in columns:
-            find_label(label, known, f"{name}[{position}]")
+        if label not in columns:  # equal labels may have different hashes, such as 0.1 and np.float32(0.1)
+            columns[label] = find_label(label, known, f"{name}[{position}]")
     return np.array([columns[label] for label in labels], np.int64)
 
 

@@ -89,7 +89,7 @@ def predict_frame(
     with_none = isinstance(model.decision, MultiLabelDecision) or (
         None in labels and not isinstance(model.labels[0], str)
     )
-    kind = object if with_none else None if labels else pd.Series(model.labels).dtype
+    kind = object if with_none else pd.Series(model.labels).dtype
     columns = prediction_columns(
         list(map(label_name, model.labels)),
         pd.Series(labels, frame.index, kind),

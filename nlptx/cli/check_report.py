@@ -18,10 +18,7 @@ _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 
 def as_json(result: Check, examples: int) -> dict[str, Any]:
-    """Return the report as JSON values, with at most ``examples`` rows of each fault.
-
-    Of the rows that cannot be read, only the position of the first one is included, whatever the value of ``examples``.
-    """
+    """Return the report as JSON values, with at most ``examples`` rows of each fault."""
     from nlptx.data_quality.findings import KINDS
 
     faults = {
@@ -38,7 +35,8 @@ def as_json(result: Check, examples: int) -> dict[str, Any]:
     for finding in result.findings:
         faults[finding.kind]["examples"] = _examples(result, finding, examples)
     if result.profile.unreadable:
-        faults["unreadable-rows"]["examples"] = [{"where": result.rows.first_unreadable}]
+        unreadable = result.rows.unreadable_positions[:examples]
+        faults["unreadable-rows"]["examples"] = [{"where": where} for where in unreadable]
     return {"profile": asdict(result.profile), "faults": faults}
 
 
@@ -97,7 +95,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         shown_examples = _examples(result, by_kind[kind], examples) if kind in by_kind else []
         lines = [neutralised(_line(example)) for example in shown_examples]
         if kind == "unreadable-rows":
-            lines = [neutralised(f"  {result.rows.first_unreadable}")]
+            lines = [neutralised(f"  {where}") for where in result.rows.unreadable_positions[:examples]]
         reporter.lines(f"{kind}: {as_options(KINDS[kind].advice)}", lines, records=True)
 
 

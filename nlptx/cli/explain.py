@@ -22,7 +22,7 @@ from nlptx.cli.prediction_format import format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError
+from nlptx.errors import DataError, LabelError, SettingsError
 
 if TYPE_CHECKING:
     from nlptx.classifier.label_types import Label
@@ -129,18 +129,26 @@ def explain(
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
     chosen = None if label is None else by_name.get(label, label)
+    if chosen is not None:
+        _check_label(chosen, classifier)
     work = partial(_explain_text, classifier, label=chosen, top=top, pairs=pairs, attention=attention_weights)
     if text is not None:
         explained = work("", text)
         with open_writer(output, output_format, common.reporter) as writer:
             writer.write(explained)
         return
-    if chosen is not None:
-        from nlptx.classifier.label_types import find_label
-
-        find_label(chosen, classifier.labels)
     with open_writer(output, output_format, common.reporter) as writer:
         _explain_all(work, input, reading, writer, common)
+
+
+def _check_label(label: Label, model: Model) -> None:
+    """Raise SettingsError if the label given on the command line is not a label of the model."""
+    from nlptx.classifier.label_types import find_label
+
+    try:
+        find_label(label, model.labels)
+    except LabelError as error:
+        raise SettingsError(error.message) from None
 
 
 def _explain_text(

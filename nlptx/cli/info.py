@@ -56,7 +56,7 @@ def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model
     from nlptx.classifier.model_file import bundled_path
-    from nlptx.embeddings.embeddings import is_text_file
+    from nlptx.embeddings.word2vec_format import is_text_file
 
     check_names(artifact)
     if artifact is not None and is_text_file(artifact):

@@ -13,7 +13,7 @@ from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
-from nlptx.errors import DataError
+from nlptx.errors import ArtifactError, DataError
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
@@ -68,7 +68,10 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
     vectors = load_vectors(model)
-    vectors.check_has_vectors()
+    try:
+        vectors.check_has_vectors()
+    except DataError as error:
+        raise ArtifactError(error.message, where=model or BUNDLED, hint=error.hint) from None
     try:
         if analogy:
             neighbours_of = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
@@ -105,7 +108,7 @@ def _standard_input() -> Iterator[tuple[str, str]]:
 def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, where: str) -> list[tuple[str, float]]:
     """Return the nearest words and their cosines. The vector of an unknown word is estimated.
 
-    If the vector of a word from standard input cannot be estimated, print a note and return an empty list.
+    If a word from standard input has no vector, and none can be estimated, print a note and return an empty list.
 
     Args:
         vectors: word vectors.
@@ -114,9 +117,9 @@ def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, wh
         common: options shared by all commands.
         where: position on standard input; empty if the word is an argument.
     """
-    if word in vectors:
-        return vectors.nearest(word, top)
     try:
+        if word in vectors:
+            return vectors.nearest(word, top)
         nearest, similar = vectors.nearest_by_spelling(word, top)
     except DataError as error:
         if not where:

@@ -32,7 +32,8 @@ def load_vectors(path: str | None) -> Embeddings:
     """Load word vectors from an artifact or a text file; None and ``bundled`` mean the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
-    from nlptx.embeddings.embeddings import Embeddings, is_text_file, load_embeddings
+    from nlptx.embeddings.embeddings import Embeddings, load_embeddings
+    from nlptx.embeddings.word2vec_format import is_text_file
 
     if path in (None, BUNDLED):
         return Model.load().embeddings()

@@ -21,7 +21,7 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
-from nlptx.text.arguments import check_int, check_settings, iterate_texts
+from nlptx.text.arguments import check_natural, check_settings, iterate_texts
 from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 
@@ -127,7 +127,7 @@ def count(
            [1., 1., 0., 0.]])
     """
     check_settings(settings, CountSettings)
-    check_int(memory, "memory")
+    check_natural(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for underflow.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs, long=True) as workers:

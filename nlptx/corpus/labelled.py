@@ -57,7 +57,7 @@ class LabelledDocuments:
             names = "Name the columns with `text_column` and `label_column`."
             raise LabelError(
                 f"no row has both a text and a label: {left_out.causes}",
-                where=left_out.first,
+                where=left_out.positions[0],
                 hint="Do not remove all labels with `label_map`." if self.removed_labels else names,
             )
         self.corpus.note_left_out()

@@ -28,7 +28,7 @@ class DataRows:
         labels: labels of each text; None for a text without a label.
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read and are therefore left out.
-        first_unreadable: position of the first unreadable row; "" if there is none.
+        unreadable_positions: positions of the first unreadable rows, at most 100.
         separator: for multi-label data, the string between the labels of a text; otherwise None.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
     """
@@ -37,7 +37,7 @@ class DataRows:
     labels: list[Labels | None]
     columns: list[str] = field(default_factory=list)
     unreadable: int = 0
-    first_unreadable: str = ""
+    unreadable_positions: list[str] = field(default_factory=list)
     separator: str | None = None
     sha256: str = ""
 
@@ -106,7 +106,7 @@ def read_rows(
         on_note(exclusion.note())
     unreadable = len(corpus.left_out)
     if not documents:
-        where = corpus.left_out.first if unreadable else first_name(paths)
+        where = corpus.left_out.positions[0] if unreadable else first_name(paths)
         raise DataError("there is nothing to check: no row can be read", where=where)
     separator = reading.label_separator
     empty_is_label = separator is not None and bool(matching_columns(reading.label_column, columns))
@@ -116,5 +116,5 @@ def read_rows(
     found_labels = read_labels(cells, reading, on_note, removed=removed, check_map=check_map) if cells else []
     for row, label in zip(labelled, found_labels, strict=True):
         labels[row] = (label,) if isinstance(label, str) else tuple(label)
-    first = corpus.left_out.first if unreadable else ""
-    return DataRows(documents, labels, list(columns), unreadable, first, separator, corpus.sha256)
+    positions = corpus.left_out.positions
+    return DataRows(documents, labels, list(columns), unreadable, positions, separator, corpus.sha256)

@@ -11,21 +11,15 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import read_tokenizer, read_vocabulary, require_array
 from nlptx.embeddings.unknown_words import similar_words
-from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
+from nlptx.embeddings.word2vec_format import is_text_file, read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
-from nlptx.text.arguments import check_text
+from nlptx.text.arguments import check_natural, check_text
 from nlptx.text.cleaning import lower
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "embeddings"
-TEXT_SUFFIXES = (".txt", ".vec")
-
-
-def is_text_file(name: str) -> bool:
-    """Return whether a file name has a suffix of the word2vec text format (.txt or .vec)."""
-    return name.lower().endswith(TEXT_SUFFIXES)
 
 
 @dataclass(frozen=True, eq=False)  # == would compare arrays element by element
@@ -73,14 +67,16 @@ class Embeddings:
         """Return the ``top`` words with the largest cosine similarity to ``word``, and their similarities.
 
         Raises:
-            DataError: the word is unknown, or all vectors are 0.
-            InputTypeError: the word is not a str.
+            DataError: the word is unknown, or its vector is 0.
+            InputTypeError, SettingsError: the word is not a str, or ``top`` is not a non-negative int.
 
         >>> from nlptx import Model
         >>> [word for word, cosine in Model.load().embeddings().nearest("terrible", top=2)]
         ['...', '...']
         """
         index, unit = self._index_of(word), self._unit_vectors()
+        if not unit[index].any():
+            raise DataError(f"the vector of {word!r} is 0, so no word is near it")
         return self._closest(unit, unit[index], [index], top)
 
     def nearest_by_spelling(self, word: str, top: int = 10) -> tuple[list[tuple[str, float]], list[str]]:
@@ -93,7 +89,7 @@ class Embeddings:
 
         Raises:
             DataError: no known word has a similar spelling, or all vectors are 0.
-            InputTypeError: the word is not a str.
+            InputTypeError, SettingsError: the word is not a str, or ``top`` is not a non-negative int.
 
         >>> from nlptx import Model
         >>> Model.load().embeddings().nearest_by_spelling("amazingest", top=2)
@@ -120,7 +116,7 @@ class Embeddings:
 
         Raises:
             DataError: a word is unknown, or all vectors are 0.
-            InputTypeError: a word is not a str.
+            InputTypeError, SettingsError: a word is not a str, or ``top`` is not a non-negative int.
 
         Source: Mikolov, Yih & Zweig (2013), "Linguistic regularities in continuous space word representations".
         """
@@ -154,6 +150,7 @@ class Embeddings:
 
     def _closest(self, unit: NDArray, target: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
         """Return the words whose unit vectors (V, R) have the largest cosines with the unit vector ``target`` (R,)."""
+        check_natural(top, "top")
         cosines = unit @ target
         order = np.argsort(-cosines, kind="stable")
         best = order[~np.isin(order, excluded)][:top]
@@ -165,12 +162,19 @@ class Embeddings:
         If the name ends in .txt or .vec, the file has the word2vec text format; otherwise it is an artifact.
 
         Raises:
+            DataError: :meth:`load` could not read the file, because an array has a wrong dtype or shape, or contains
+                numbers that are not finite.
             OutputError: the file cannot be written, or the text format cannot represent a word.
         """
+        artifact = self.to_artifact()
+        try:
+            self.from_artifact(artifact)
+        except CorruptError as error:
+            raise DataError(f"the word vectors cannot be saved: {error.message}") from None
         if is_text_file(file_name(path)):
             write_word2vec(path, self.vocabulary.words, self.vectors)
         else:
-            write(path, self.to_artifact())
+            write(path, artifact)
 
     @classmethod
     def load(cls, path: FilePath) -> Embeddings:
@@ -235,12 +239,9 @@ class Embeddings:
 
 
 def load_embeddings(path: FilePath) -> Embeddings:
-    r"""Read word vectors from an artifact, or from a word2vec or GloVe text file; see :meth:`Embeddings.load`.
+    r"""Read word vectors from an artifact, or from a word2vec or GloVe text file.
 
-    Raises:
-        ArtifactError: the file does not contain embeddings or is damaged.
-        DataError: a text file is invalid, for example because a line is not a word followed by numbers.
-        SettingsError: the file does not exist, or is a folder.
+    For the errors, see :meth:`Embeddings.load`.
 
     >>> with open("vectors.txt", "w") as file:
     ...     print("good 1 0", "bad -1 0.5", sep="\n", file=file)

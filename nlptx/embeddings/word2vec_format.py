@@ -19,6 +19,7 @@ from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
+TEXT_SUFFIXES = (".txt", ".vec")
 # Characters that a word in this format must not contain. Of these characters, the tokenizers produce only lone
 # surrogates, and only the tokenizer ``spaces`` does. Word vectors from another program may contain any of them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
@@ -27,6 +28,11 @@ _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 # treated as negated if at most this fraction of all words begins with the mark and also occurs without it.
 _FEW_NEGATED = 0.01
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
+
+
+def is_text_file(name: str) -> bool:
+    """Return whether a file name has a suffix of the word2vec text format (.txt or .vec)."""
+    return name.lower().endswith(TEXT_SUFFIXES)
 
 
 class WordVectors(NamedTuple):

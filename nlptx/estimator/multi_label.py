@@ -17,7 +17,7 @@ from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
-from nlptx.text.arguments import check_iterable
+from nlptx.text.arguments import check_iterable, is_missing
 
 # Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
@@ -43,7 +43,9 @@ def _is_row(row: Any) -> bool:
 def indicator_array(y: Any, name: str) -> NDArray[np.int64]:
     """Return an indicator matrix as an array (texts, C). Raise InputTypeError for elements other than 0 and 1."""
     matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    if not np.isin(matrix, (0, 1)).all():
+    # Elements of an array of objects may be missing, and a missing value cannot be compared with a number.
+    is_complete = matrix.dtype != object or not any(map(is_missing, matrix.flat))
+    if not is_complete or not np.isin(matrix, (0, 1)).all():
         raise InputTypeError(f"`{name}` is a matrix with elements other than 0 and 1; expected an indicator matrix")
     return matrix.astype(np.int64)
 

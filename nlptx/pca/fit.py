@@ -27,7 +27,7 @@ from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.settings.unused import unused_pca_notes
-from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
+from nlptx.text.arguments import check_natural, check_seed, check_settings, check_type
 
 # Hint that follows the message that no two words are near each other.
 _NO_PAIRS = "Count more text, or texts of several words; texts of a single word give no word vectors."
@@ -100,7 +100,7 @@ def fit_pca(
     check_settings(settings, PcaSettings)
     check_seed(seed)
     settings = settings or PcaSettings()
-    check_int(memory, "memory")
+    check_natural(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for underflow.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:

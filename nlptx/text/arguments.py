@@ -33,9 +33,14 @@ def check_settings(settings: Any, expected: type) -> None:
 
 def check_seed(seed: Any) -> None:
     """Raise InputTypeError or SettingsError unless ``seed`` is a non-negative integer."""
-    check_int(seed, "seed")
-    if seed < 0:
-        raise SettingsError(f"`seed` is {seed}; expected at least 0")
+    check_natural(seed, "seed")
+
+
+def check_natural(value: Any, name: str) -> None:
+    """Raise InputTypeError or SettingsError unless the argument named ``name`` is a non-negative integer."""
+    check_int(value, name)
+    if value < 0:
+        raise SettingsError(f"`{name}` is {value}; expected at least 0")
 
 
 def check_int(value: Any, name: str) -> None:

@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
-from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
+from nlptx.text.arguments import check_natural, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
@@ -136,7 +136,7 @@ def fit(
     workers = Workers.of(jobs, long=True)
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    check_int(memory, "memory")
+    check_natural(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for such numbers.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget:

@@ -148,10 +148,13 @@ def _valid(
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
     texts, labels = _gather(valid[0], "valid[0]", budget), _list_labels(valid[1], separator, "valid[1]")
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
-    names = {label: name for name, label in by_name.items()}
+    names, known = {label: name for name, label in by_name.items()}, list(by_name.values())
     for position, element in enumerate(labels):
         for label in (element,) if separator is None else split_names(element, separator):
             if label not in names:
+                if label in known:  # equal labels may have different hashes, such as 0.1 and np.float32(0.1)
+                    names[label] = names[known[known.index(label)]]
+                    continue
                 raise LabelError(
                     f"`valid` has the label {label!r} at position {position};"
                     f" the training data has the labels {', '.join(by_name)}"

@@ -11,7 +11,7 @@ from reviews import KINDS, make_reviews, run, small_embeddings
 import nlptx
 from nlptx.artifacts.container import build, read
 from nlptx.classifier import label_types
-from nlptx.errors import CorruptError
+from nlptx.errors import CorruptError, InputTypeError, LabelError
 
 TEXTS, NAMES = make_reviews(24)
 SETTINGS = nlptx.TrainSettings(epochs=1, ngrams=0, width=8, lr=0.01)
@@ -214,3 +214,23 @@ def test_a_model_trained_on_the_command_line_has_str_labels(numbered, tmp_path):
     run("train", data, "-e", tmp_path / "e.npz", "--epochs", 1, "-q", "-o", tmp_path / "t.npz")
     assert nlptx.Model.load(tmp_path / "t.npz").labels == ["0", "1"]
     assert KINDS["train"] == read(tmp_path / "t.npz").kind
+
+
+def test_equal_labels_of_different_types_are_the_same_label():
+    """np.float32(0.1) == 0.1, although the two have different hashes."""
+    numbers = [0.1 if name == "neg" else 0.2 for name in NAMES]
+    model = train(np.array(numbers, np.float32), valid=(TEXTS[:4], numbers[:4]))
+    assert model.labels == [np.float32(0.1), np.float32(0.2)]
+    expected = nlptx.evaluate(model, TEXTS, np.array(numbers, np.float32))
+    assert nlptx.evaluate(model, TEXTS, numbers).confusion.tolist() == expected.confusion.tolist()
+    with pytest.raises(LabelError, match=r"`labels\[0\]` is 0.7 \(float\)"):
+        nlptx.evaluate(model, TEXTS[:1], [0.7])
+    mixed = [np.str_(name) if number % 2 else name for number, name in enumerate(NAMES)]
+    assert nlptx.evaluate(train(mixed), TEXTS, mixed).texts == len(TEXTS)
+
+
+@pytest.mark.parametrize("label", [b"pos", ["pos"]])
+def test_advice_about_several_labels_is_given_only_for_collections(label):
+    with pytest.raises(InputTypeError) as caught:
+        train(["neg", *[label] * (len(TEXTS) - 1)])
+    assert bool(caught.value.hint) == isinstance(label, list)

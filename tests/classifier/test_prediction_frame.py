@@ -115,3 +115,12 @@ def test_unusable_frames_are_refused(frame, kind, message, numbers):
 def test_the_name_of_the_column_is_checked(numbers):
     with pytest.raises(InputTypeError, match=r"`text_column` is \['text'\] \(list\); expected the name of one column"):
         numbers.predict_frame(pd.DataFrame({"text": TEXTS}), ["text"])
+
+
+def test_the_type_of_the_labels_does_not_depend_on_the_answers():
+    model = nlptx.Model.load()
+    kinds = {
+        str(model.predict_frame(pd.DataFrame({"text": pd.Series(texts, dtype=object)})).label.dtype)
+        for texts in (["good", "bad"], ["good", None], [None, None], [])
+    }
+    assert len(kinds) == 1

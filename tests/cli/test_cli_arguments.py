@@ -182,8 +182,8 @@ def test_a_word_on_standard_input_without_neighbours_is_named(work):
 
 def test_words_on_standard_input_are_not_looked_up_if_there_are_no_vectors(work, tmp_path):
     call("train", work / "train.tsv", "--effort", "fast", "--lsa-components", "0", "-q", "-o", tmp_path / "m.npz")
-    result = call("neighbors", tmp_path / "m.npz", "-", stdin="zzz\n", code=3)
-    assert result.stderr.startswith("nlptx: error: all word vectors are 0\n")
+    result = call("neighbors", tmp_path / "m.npz", "-", stdin="zzz\n", code=4)
+    assert result.stderr.startswith(f"nlptx: error: {tmp_path / 'm.npz'}: all word vectors are 0\n")
 
 
 @pytest.mark.parametrize(

@@ -236,8 +236,14 @@ def test_hostile_inputs(tmp_path, monkeypatch):
     assert [label["texts"] for label in report["profile"]["labels"]] == [15, 15]
     (tmp_path / "plain.txt").write_text("one text\nanother text\n")
     assert faults_of("plain.txt") == {}
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "good", "label": "a"}) + "\nnot json\n")
-    assert faults_of("rows.jsonl") == {"unreadable-rows": 1}
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "good", "label": "a"}) + "\nnot json" * 9)
+    assert faults_of("rows.jsonl") == {"unreadable-rows": 9}
+    for number in (0, 2, 5):
+        positions = [f"rows.jsonl:{line}" for line in range(2, 2 + number)]
+        faults = call("check", "rows.jsonl", "--examples", str(number), "--json").json["faults"]
+        assert faults["unreadable-rows"]["examples"] == [{"where": position} for position in positions]
+        shown = call("check", "rows.jsonl", "--examples", str(number)).text
+        assert shown.count("rows.jsonl:") == number + 2  # the two longest texts are named too
 
 
 def test_two_label_columns_that_differ_only_by_case(tmp_path, monkeypatch):

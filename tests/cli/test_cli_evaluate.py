@@ -443,7 +443,8 @@ def test_explain_reads_standard_input_and_draws_a_table(model):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), [(("zzz qqq",), "no word"), (("great", "--label", "meh"), ("--label", "'meh'", "'neg', 'pos'"))]
+    ("words", "code", "says"),
+    [(("zzz qqq",), 3, "no word"), (("great", "--label", "meh"), 2, ("--label", "'meh'", "'neg', 'pos'"))],
 )
-def test_explain_rejects_texts_without_known_words_and_unknown_labels(words, says, model):
-    refused("explain", "-m", model, *words, code=3, says=says)
+def test_explain_rejects_texts_without_known_words_and_unknown_labels(words, code, says, model):
+    refused("explain", "-m", model, *words, code=code, says=says)

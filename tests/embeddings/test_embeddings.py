@@ -1,5 +1,7 @@
 """Tests of word vectors: neighbours, analogies, the artifact, and word2vec or GloVe text."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.embeddings.word2vec_format import read_word2vec
-from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
+from nlptx.errors import CorruptError, DataError, InputTypeError, OutputError, SettingsError, WrongKindError
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
@@ -57,13 +59,24 @@ def test_the_requested_number_of_neighbours_is_returned(top):
     assert len(embeddings(ROYALS).nearest("man", top)) == top
 
 
+@pytest.mark.parametrize(("top", "error"), [(-1, SettingsError), (2.5, InputTypeError), (None, InputTypeError)])
+def test_the_number_of_neighbours_is_checked(top, error):
+    known = embeddings(ROYALS)
+    searches = (known.nearest, "king"), (known.analogy, "man", "king", "woman"), (known.nearest_by_spelling, "kings")
+    for search, *words in searches:
+        with pytest.raises(error, match=r"`top` is"):
+            search(*words, top)
+        assert search(*words, 0)[:1] in ([], ([],))
+
+
 def test_ties_go_to_the_more_frequent_word():
     result = embeddings({"a": (1, 0), "z": (0, 1), "b": (0, 1), "y": (0, 2)}).nearest("a")
     assert [word for word, _ in result] == ["z", "b", "y"]
 
 
-def test_a_zero_vector_has_cosine_0_with_all_words():
-    assert [cosine for _, cosine in embeddings(ROYALS).nearest("nothing")] == [0] * 5
+def test_a_zero_vector_has_no_neighbours_and_cosine_0_with_all_words():
+    with pytest.raises(DataError, match="the vector of 'nothing' is 0"):
+        embeddings(ROYALS).nearest("nothing")
     assert dict(embeddings(ROYALS).nearest("king", 99))["nothing"] == 0
 
 
@@ -184,6 +197,22 @@ def test_inconsistent_arrays_are_rejected(tmp_path, arrays):
     with pytest.raises(CorruptError) as caught:
         load_embeddings(path)
     assert path in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["vectors.npz", "vectors.txt"])
+@pytest.mark.parametrize(
+    "vectors",
+    [np.ones((6, 3)), np.full((6, 3), np.inf, np.float32), np.ones((5, 3), np.float32)],
+    ids=lambda v: v.dtype,
+)
+def test_vectors_that_could_not_be_read_again_do_not_replace_a_file(tmp_path, vectors, name):
+    path = tmp_path / name
+    good = embeddings(ROYALS)
+    good.save(path)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="the word vectors cannot be saved: array 'vectors'"):
+        replace(good, vectors=vectors).save(path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from label_sets import make_sets
 
 import nlptx
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import LabelError, SettingsError
+from nlptx.errors import InputTypeError, LabelError, SettingsError
 
 LABELS = ["blue", "green", "red"]
 TEXTS, SETS = make_sets(60)
@@ -177,6 +177,7 @@ def test_a_pickle_is_the_same_classifier(of_matrix):
     ("y", "message"),
     [
         (MATRIX * 2, "elements other than 0 and 1"),
+        (pd.DataFrame(MATRIX).astype("Int64").replace(0, pd.NA), "elements other than 0 and 1"),
         (MATRIX[:, :1], "`y` is a numpy.ndarray with 2 dimensions"),
         (MATRIX[:50], "`X` has 60 elements, `y` has 50"),
         ([["red"]] * 59 + ["red"], r"`y\[59\]` is 'red' \(str\); expected a list, tuple or set"),
@@ -211,3 +212,9 @@ def test_scikit_learn_searches_and_validates_with_an_indicator_matrix():
     assert search.best_estimator_.score(TEXTS, MATRIX) == accuracy_score(MATRIX, predicted)
     p = cross_val_predict(small(), TEXTS, MATRIX, cv=2, method="predict_proba")
     assert p.shape == MATRIX.shape
+
+
+def test_a_missing_list_of_labels_is_not_read_as_an_empty_one():
+    with pytest.raises(InputTypeError, match=r"`y\[1\]` is None") as caught:
+        small().fit(TEXTS, [SETS[0], None, *SETS[2:]])
+    assert "as `unlabelled`" in caught.value.hint
