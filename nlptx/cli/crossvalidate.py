@@ -172,7 +172,7 @@ def crossvalidate(
         )
     else:
         _draw(result, common.reporter)
-    accuracy = result.spread()["accuracy"].mean
+    accuracy = round(result.spread()["accuracy"].mean, 12)  # the mean of several numbers has rounding errors
     if min_accuracy is not None and accuracy < min_accuracy:
         raise QualityGateError(f"the mean accuracy is {accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
 

@@ -47,8 +47,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
     EMBEDDINGS is the output of nlptx pca or nlptx train (- for standard input), or a file in word2vec text format
     (*.txt, *.vec); without EMBEDDINGS and -m, the bundled model is used. The first argument is used as EMBEDDINGS if it
-    contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If more arguments follow, the first
-    argument may also be - or "bundled". With -m FILE, every argument is a word.
+    contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If more arguments follow, - or
+    "bundled" as the first argument is also used as EMBEDDINGS. With -m FILE, every argument is a word.
 
     If - is given in place of a word, words are read from standard input, one per line.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nlptx.classifier.prediction_columns import NO_LABEL, free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
-from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
+from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line, with_joined_lists
 from nlptx.corpus.document import Document
 from nlptx.corpus.formats import BOM
 from nlptx.errors import DataError
@@ -180,6 +180,8 @@ class PredictionWriter:
         result = prediction_columns(self.labels, self._table_label(scored), confidence, score, probabilities)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _document_columns(document)
+        if self.separator is not None and self.output_format != "jsonl":
+            row = with_joined_lists(row, self.separator)
         new_names = free_names(tuple(self.renamed.get(name, name) for name in result), tuple(row))
         self.renamed |= {name: new for name, new in zip(result, new_names, strict=True) if name != new}
         return row | dict(zip(new_names, result.values(), strict=True))
@@ -213,19 +215,27 @@ def round_distribution(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
     The largest remainder method is used: all probabilities are rounded down, and a millionth is then added to each of
-    the probabilities with the largest remainders, until the sum is 1.
+    the probabilities with the largest remainders, until the sum is 1. Finally, probabilities that have become 0 are
+    replaced by the original ones with three significant digits, so that log-losses can be computed from the result.
     """
     unit = 10**DIGITS
     floors = [int(p * unit) for p in probabilities]
     lost = sorted(range(len(floors)), key=lambda index: floors[index] - probabilities[index] * unit)
     for index in lost[: unit - sum(floors)]:
         floors[index] += 1
-    return [floor / unit for floor in floors]
+    return [floor / unit or _three_digits(p) for floor, p in zip(floors, probabilities, strict=True)]
 
 
 def round_each(probabilities: Sequence[float]) -> list[float]:
-    """Round each probability to six digits."""
-    return [round(p, DIGITS) for p in probabilities]
+    """Round each probability to six digits, or p or 1 - p to three significant digits if it would become 0."""
+    return [
+        1 - _three_digits(1 - p) if (rounded := round(p, DIGITS)) == 1 else rounded or _three_digits(p)
+        for p in probabilities
+    ]
+
+
+def _three_digits(p: float) -> float:
+    return float(f"{p:.3g}")
 
 
 def escape_formula(text: str) -> str:

@@ -26,6 +26,19 @@ def cell(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if in_json else str(value)
 
 
+def with_joined_lists(row: Mapping[str, Any], separator: str) -> dict[str, Any]:
+    """Return a row in which each list of str is joined by the separator, as cells with several labels are read.
+
+    A list with an element that contains the separator does not change.
+    """
+    return {
+        name: separator.join(value)
+        if isinstance(value, list) and all(isinstance(each, str) and separator not in each for each in value)
+        else value
+        for name, value in row.items()
+    }
+
+
 def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -> str:
     """Return the cells of a row as a line of a CSV or TSV table, without a line end."""
     if output_format == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces

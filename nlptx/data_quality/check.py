@@ -16,13 +16,13 @@ from nlptx.data_quality.near_duplicates import similar_pairs
 from nlptx.data_quality.out_of_fold import out_of_fold_probabilities
 from nlptx.data_quality.profile import Profile, profile
 from nlptx.data_quality.rows import DataRows
-from nlptx.data_quality.same_texts import first_same
 from nlptx.data_quality.text_faults import find_text_faults
 from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.sampling.same_texts import first_same
 from nlptx.settings import SEED, SIMILARITY
 
 # A note is printed if more than this fraction of the labels is listed as probably wrong.

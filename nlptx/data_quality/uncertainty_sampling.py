@@ -19,10 +19,10 @@ from nlptx.classifier.label_sets import DEFAULT_SEPARATOR
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import DataRows
-from nlptx.data_quality.same_texts import first_same
 from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
+from nlptx.sampling.same_texts import first_same
 
 # Two texts resemble each other if the cosine of their rows in the n-gram matrix is at least this value.
 _SIMILAR = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
+from nlptx.evaluation.table_columns import newest_column
 from nlptx.metrics import wilson_interval
 
 # Name of the column that contains the seed in the predictions of nlptx crossvalidate.
@@ -106,10 +108,12 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
 
 
 def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
-    """Return the text of each row if texts are repeated (once for each of several seeds); else None."""
+    """Return the text of each row if at least half of the texts are repeated with different seeds; else None."""
     texts = [document.text for document in documents]
-    seeds = set(_seeds(documents))
-    are_repeated = len(seeds) > 1 and len(set(texts)) < len(texts)
+    seeds: dict[str, set[str]] = defaultdict(set)
+    for text, seed in zip(texts, _seeds(documents), strict=True):
+        seeds[text].add(seed)
+    are_repeated = 2 * sum(len(each) > 1 for each in seeds.values()) >= len(seeds)
     return texts if are_repeated or len(set(map(id, documents))) < len(documents) else None
 
 
@@ -121,11 +125,12 @@ def rows_of_one_seed(documents: Sequence[Document]) -> list[Document]:
 
 def _seeds(documents: Sequence[Document]) -> list[str]:
     """Return the seed of each row, or an empty string for a row without a seed."""
-    return [_as_text((document.fields or {}).get(SEED_COLUMN)) for document in documents]
+    column = newest_column(documents, SEED_COLUMN) or SEED_COLUMN
+    return [_as_text((document.fields or {}).get(column)) for document in documents]
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:
-    """Return a note that says that a table covers several seeds, and what the consequence is."""
+    """Return a note about a table that covers several seeds, with the consequence."""
     return (
         f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
         f" {consequence}"

@@ -15,6 +15,7 @@ from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.sampling.copies import first_copies
+from nlptx.sampling.same_texts import normalized
 from nlptx.sampling.splits import stratified_split
 from nlptx.sampling.stratified_folds import grouped_folds, sample_groups, stratified_folds
 from nlptx.settings import TrainSettings
@@ -68,8 +69,9 @@ class Experiment:
         texts: the N texts.
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
-        groups: group of each text; texts of the same group are in the same fold. Without groups, stretches of
-            consecutive texts with the same label stay together, and so do equal texts, unless they occur very often
+        groups: group of each text; texts of the same group are in the same fold. Without groups, the texts of each
+            label, in their order, are cut into short stretches, and each stretch stays in one fold (but see
+            ``shuffle``). Texts that differ only in case or white space stay together too, unless they occur very often
             (see :mod:`nlptx.sampling.copies`).
         shuffle: whether to assign individual texts to folds instead of stretches of consecutive texts; ignored if there
             are groups.
@@ -125,7 +127,7 @@ class Experiment:
 
     @cached_property
     def _first_copies(self) -> NDArray[np.int64]:
-        return first_copies(text.encode("utf-8", "replace") for text in self.texts)
+        return first_copies(normalized(text).encode("utf-8", "replace") for text in self.texts)
 
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with at most ``count`` of the texts, and about the same label frequencies as ``self``.

@@ -56,15 +56,15 @@ def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     )
 
 
-def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Add ``products`` to the weights that n-grams have in the ratio model, and return the new features.
+def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], changes: NDArray[np.float32]) -> NgramFeatures:
+    """Add ``changes`` to the weights that n-grams have in the ratio model, and return the new features.
 
     N-grams that are not yet in ``features.keys`` get a log-count ratio of 0, and the LSA model ignores them.
 
     Args:
         features: features to extend.
         keys: (G',) sorted keys of the n-grams whose weights are changed.
-        products: (G', E) numbers to add to the weights of these n-grams.
+        changes: (G', E) numbers to add to the weights of these n-grams.
     """
     every = np.union1d(features.keys, keys)
     old, new = np.searchsorted(every, features.keys), np.searchsorted(every, keys)
@@ -75,7 +75,7 @@ def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDAr
         return result
 
     extended = replace(_each_array(features, spread), keys=every)
-    extended.slopes[new] += products
+    extended.slopes[new] += changes
     return extended
 
 

@@ -37,7 +37,8 @@ class TextFeatures:
 class NgramFeatures(PickledWithoutCache):
     """Log-count ratios and linear weights of all known n-grams.
 
-    The ratio model uses the ratios. The LSA model, which is optional, uses the LSA components.
+    The inputs of the ratio model are the ratios. The inputs of the LSA model, which is optional, are the LSA components
+    of the texts (:mod:`nlptx.ngrams.lsa`); only the resulting weights of the n-grams are stored.
 
     Args:
         order: length of the longest n-gram.

@@ -96,7 +96,7 @@ def label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -
     """Return a (texts, C) float64 matrix that is 1 where a text has a label and 0 elsewhere.
 
     Args:
-        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
+        targets: (texts,) class of each text; or (texts, C) bool, True where a text has a class.
         classes: C, the number of classes.
     """
     if targets.ndim == 2:

@@ -13,7 +13,7 @@ def pairwise_sum(arrays: Iterable[NDArray]) -> NDArray:
         ((a + b) + (c + d)) + ((e + f) + g)
 
     The arrays are requested one at a time, and their memory is reused for the sums. For n arrays, at most
-    1 + log2(n) of them are in memory at the same time.
+    1 + log2(n) of them, rounded up, are in memory at the same time.
 
     Source: Higham (1993), "The accuracy of floating point summation".
     """

@@ -74,7 +74,13 @@ class EncodedTexts:
 def encode(
     given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, context: TrainingContext
 ) -> EncodedTexts:
-    """Encode all texts and labels; :func:`nlptx.training.fit.fit` describes the arguments.
+    """Encode all texts and labels.
+
+    Args:
+        given: the texts and labels.
+        embeddings: vectors of the words from which the vocabulary is made.
+        settings: settings for training.
+        context: workers, callback for notes, and memory limit.
 
     Raises:
         LabelError: there are fewer than two labels.

@@ -31,7 +31,7 @@ def fuse(
     """Fit the weights of the classifiers, and measure each classifier and their combination on the held-out texts.
 
     Args:
-        model: model whose loss function is used. If the model is balanced, the loss has class weights.
+        model: model whose loss function is used. If its classes are balanced, the loss has class weights.
         outputs_by_loss: for each classifier, the name of its loss in the record -> its outputs (texts, outputs) for the
             held-out texts; empty if no texts are held out.
         valid: the held-out texts.

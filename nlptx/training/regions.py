@@ -68,7 +68,7 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
         return
     classifier = _fit(model, vectors, data, context)
     if classifier is None:
-        context.on_note("no region filters, because training was stopped before they were trained")
+        context.on_note("no region filters, because training was stopped before the filters were trained")
         model.history["interrupted"] = True
         return
     outputs_by_loss = {}

@@ -101,7 +101,7 @@ def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
         context.on_note(f"no subword model: {obstacle}")
         return False
     if context.stop_requested():
-        context.on_note("no subword model, because training was stopped before it was trained")
+        context.on_note("no subword model, because training was stopped before the subword model was fitted")
         model.history["interrupted"] = True
         return False
     if not len(data.valid):

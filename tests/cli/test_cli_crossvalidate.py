@@ -150,6 +150,17 @@ def test_minimum_accuracy(here):
     call(*words, "--min-accuracy", "0")
 
 
+def test_a_mean_accuracy_that_equals_the_minimum_is_enough(here):
+    """The mean of three accuracies of 0.7 is 0.6999999999999998."""
+    texts = [("neg" if number % 10 < 3 else "pos", f"the film w{number}x") for number in range(30)]
+    lines = ["label\ttext", *map("\t".join, texts)]
+    (here / "equal.tsv").write_text("\n".join(lines))
+    words = ("crossvalidate", here / "equal.tsv", "--folds", "3", "--effort", "fast", "-j", "1", "--json")
+    found = call(*words, "--min-accuracy", "0.7").json
+    assert [fold["accuracy"] for fold in found["folds"]] == [0.7] * 3
+    assert "0.7000, below" in failure(*words, "--min-accuracy", "0.7001")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

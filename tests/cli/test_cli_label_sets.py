@@ -175,6 +175,19 @@ def test_a_table_with_lists_of_labels_can_be_predicted(model, tmp_path):
     path.write_text(json.dumps({"text": TEXTS[0], "label": ["red", "blue"]}) + "\n")
     (row,) = map(json.loads, predict(model, path).lines)
     assert (row["label"], row["predicted_label"]) == (["red", "blue"], ["red"])
+    predict(model, path, "-o", tmp_path / "p.csv")
+    assert (tmp_path / "p.csv").read_text().splitlines()[1].startswith(f"{TEXTS[0]},red;blue,red,")
+    assert call("evaluate", "-m", tmp_path / "p.csv", "--label-separator", ";", "--json").json["texts"] == 1
+
+
+def test_out_of_fold_predictions_for_lists_of_labels_can_be_evaluated(tmp_path):
+    texts, sets = make_sets(60)
+    rows = [json.dumps({"text": text, "label": list(labels)}) for text, labels in zip(texts, sets, strict=True)]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    words = ("--label-separator", ";", "--json")
+    options = ("--effort", "fast", "--folds", "2", "-j", "1", "--predictions", tmp_path / "p.csv")
+    found = call("crossvalidate", tmp_path / "a.jsonl", *words, *options).json
+    assert call("evaluate", "-m", tmp_path / "p.csv", *words).json["accuracy"] == pytest.approx(found["accuracy"])
 
 
 def test_a_table_without_texts_has_a_header(model):

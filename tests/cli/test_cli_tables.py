@@ -325,12 +325,17 @@ def test_one_command_and_three_yield_the_same_model_with_weights_and_a_map(tmp_p
     assert "--weight-column n" in recipe
 
 
-def test_two_labels_of_a_model_can_be_merged(tmp_path):
+def test_two_labels_can_be_merged_in_a_table_of_predictions_but_not_in_a_model(tmp_path):
+    """A model would still predict the label that is replaced."""
     model = nlptx.fit(["good one", "bad one", "fair one"] * 10, ["pos", "neg", "neutral"] * 10)
     model.save(tmp_path / "m.npz")
     data = table(tmp_path, "a.csv", [("good one", "pos"), ("fair one", "neutral")])
-    result = call("evaluate", data, "-m", tmp_path / "m.npz", "-j", "1", "--json", "--map", "neutral=neg").json
-    assert result["texts"] == 2
+    words = ("evaluate", data, "-j", "1", "--map", "neutral=neg", "-m")
+    code, message = failure(*words, tmp_path / "m.npz")
+    assert (code, "'neutral', which could then never be correct" in message) == (3, True)
+    call("predict", data, "-m", tmp_path / "m.npz", "-j", "1", "-o", tmp_path / "t.csv")
+    result = call(*words, tmp_path / "t.csv", "--json").json
+    assert (result["texts"], result["accuracy"]) == (2, 1)
 
 
 def test_a_model_with_labels_in_another_unicode_form_still_fits(tmp_path):

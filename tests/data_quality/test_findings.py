@@ -6,8 +6,8 @@ import pytest
 from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
 from nlptx.data_quality.rows import DataRows
-from nlptx.data_quality.same_texts import first_same
 from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.sampling.same_texts import first_same
 
 
 def rows_of(*pairs):

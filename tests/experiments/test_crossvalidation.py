@@ -53,6 +53,16 @@ def test_a_fold_is_predicted_by_a_model_trained_on_the_others(result):
     assert fold.measures == (report.accuracy, report.macro_f1, report.log_loss, report.ece)
 
 
+@pytest.mark.parametrize("change", [str, str.upper, lambda text: f" {text}\t"], ids=["equal", "case", "white space"])
+def test_copies_that_differ_only_in_case_or_white_space_are_in_the_same_fold(change):
+    """Otherwise, a model would be tested on texts that it has seen in training."""
+    made = experiment(count=60)
+    texts = [*made.texts, *map(change, made.texts)]
+    for shuffle in (False, True):
+        folds = replace(made, texts=texts, labels=made.labels * 2, shuffle=shuffle).fold_of_each(1)
+        assert_array_equal(folds[:60], folds[60:])
+
+
 def test_the_number_of_workers_does_not_change_the_result(result):
     parallel = cross_validate(experiment(), RECIPE, seeds=[1], workers=Workers(2))
     for one, other in zip(result.results, parallel.results, strict=False):

@@ -143,7 +143,7 @@ def test_a_stopped_run_has_no_subword_model():
     assert model.history["steps"] == steps
     assert model.history["interrupted"]
     assert "subwords" not in model.history
-    assert "no subword model, because training was stopped before it was trained" in notes
+    assert "no subword model, because training was stopped before the subword model was fitted" in notes
 
 
 def test_progress_is_reported_for_every_fit():
