@@ -28,6 +28,8 @@ class LabelledDocuments:
     Args:
         corpus: the documents.
         unlabelled: name of the split whose documents need no label, or None.
+        exclusion: rows to leave out, if several corpora share the table; the option ``exclude`` is then ignored, and
+            the caller prints the note.
 
     Attributes:
         left_out: texts of the documents that were left out.
@@ -35,9 +37,10 @@ class LabelledDocuments:
             nothing.
     """
 
-    def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:
+    def __init__(self, corpus: Corpus, unlabelled: str | None = None, exclusion: Exclusion | None = None) -> None:
         self.corpus = corpus
         self.unlabelled = unlabelled
+        self._exclusion = exclusion
         self.left_out: list[str] = []
         self.removed_labels: set[str] = set()
         self._checked: str | None = None  # the last source whose columns were checked
@@ -45,8 +48,9 @@ class LabelledDocuments:
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
         kept, left_out = 0, self.corpus.left_out
-        exclude = self.corpus.options.exclude
-        exclusion = None if exclude is None else Exclusion.read(exclude)
+        exclude, exclusion = self.corpus.options.exclude, self._exclusion
+        if exclusion is None and exclude is not None:
+            exclusion = Exclusion.read(exclude)
         for document in self.corpus:
             if exclusion is not None and exclusion.contains(document):
                 self.left_out.append(document.text)
@@ -61,7 +65,7 @@ class LabelledDocuments:
                 hint="Do not remove all labels with `label_map`." if self.removed_labels else names,
             )
         self.corpus.note_left_out()
-        if exclusion is not None:
+        if exclusion is not None and self._exclusion is None:
             self.corpus.on_note(exclusion.note())
 
     def _is_kept(self, document: Document) -> bool:

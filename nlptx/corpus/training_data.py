@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlptx.corpus.corpus import Corpus, digest_of_weights, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
+from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
@@ -80,15 +81,13 @@ def read_training_data(
 
     Args:
         data: one or more paths, or ``-`` for standard input. Texts in a folder ``unsup`` need no labels.
-        unlabelled: paths of texts without labels; of an input with the folders train, test and unsup, only ``unsup`` is
-            read.
-        valid: paths of held-out texts; of an input with the folders train, test and unsup, only ``test`` is read.
-        options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
-            ``data``.
+        unlabelled: paths of texts without labels; of the folders train, test and unsup, only ``unsup`` is read.
+        valid: paths of held-out texts; of the folders train, test and unsup, only ``test`` is read.
+        options: options for reading; the label map and the rows to leave out apply to ``data`` and ``valid``, the
+            weight column only to ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
-        keep_documents: whether to return the documents too, with the columns of their rows. Keeping the documents needs
-            more memory.
+        keep_documents: whether to return the documents too, with the columns of their rows; this needs more memory.
         budget: memory limit. Texts beyond the limit are stored in temporary files, and no text can be used after the
             budget is closed. Without a budget, the texts are lists of str.
 
@@ -109,7 +108,8 @@ def read_training_data(
     noted: set[str] = set()
     paths = _names(data, "data")
     corpus = Corpus(paths, options, on_note, noted)
-    training = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
+    exclusion = None if options.exclude is None else Exclusion.read(options.exclude)
+    training = _read_sorted(corpus, on_document, budget, exclusion=exclusion, keep_documents=keep_documents)
     if not len(training.texts):
         raise DataError("there are no training texts", where=first_name(paths))
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **training.source}
@@ -131,17 +131,21 @@ def read_training_data(
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
+    # The options that do not determine which texts are counted are reset.
+    counting = replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
     training.corpus = {
         "documents": read,
         "sha256": sha256.hexdigest(),
-        "reading": non_default_options(_options_for_counting(options), TRAINING_SPLITS),
+        "reading": non_default_options(counting, TRAINING_SPLITS),
     }
     if names := _names(valid, "valid"):
         held_out = Corpus(names, _split_options(names, options, (_HELD_OUT,)), on_note, noted)
-        validation = _read_sorted(held_out, on_document, budget, read)
+        validation = _read_sorted(held_out, on_document, budget, read, exclusion=exclusion)
         cells += validation.labels
         removed |= validation.removed_labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
+    if exclusion is not None:
+        on_note(exclusion.note())
     labels = read_labels(cells, options, on_note, removed=removed)
     training.labels = labels[: len(training.texts)]
     if validation is not None:
@@ -150,11 +154,6 @@ def read_training_data(
         check_held_out(training.valid[1], training.labels, training.weights, where)
     training.source = source
     return training
-
-
-def _options_for_counting(options: ReadOptions) -> ReadOptions:
-    """Return the options that determine which texts are counted, with all other options reset to their defaults."""
-    return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
 
 
 def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
@@ -190,6 +189,7 @@ def _read_sorted(
     budget: MemoryBudget | None = None,
     already: int = 0,
     *,
+    exclusion: Exclusion | None = None,
     keep_documents: bool = False,
 ) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
@@ -198,7 +198,7 @@ def _read_sorted(
     Adjacent texts are held out together, because they often have the same subject, and the subjects of held-out texts
     should not occur in training.
     """
-    documents = LabelledDocuments(corpus, _UNLABELLED)
+    documents = LabelledDocuments(corpus, _UNLABELLED, exclusion)
     # Digest of the labelled texts alone, by which ``evaluate`` recognises training data.
     sha256 = hashlib.sha256()
     order, order_of_others = NaturalOrder(), NaturalOrder()

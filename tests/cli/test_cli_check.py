@@ -8,6 +8,9 @@ from calling import call, failure
 from command import refused, run
 from sample_data import make_rows
 
+from nlptx import Model, read_training_data
+from nlptx.corpus.document import ReadOptions
+
 ROWS = [
     ("a good film", "pos"),
     ("A  good film", "neg"),
@@ -93,6 +96,25 @@ def test_listed_rows_are_excluded_unless_their_line_is_deleted(work, tmp_path, m
     fast = ("--epochs", "1", "--ngrams", "0", "-e", work / "embeddings.npz")
     call("train", "data.tsv", *fast, "--exclude", "rows.csv", "-o", "m.npz")
     assert "--exclude EXCLUDE" in call("info", "m.npz").text
+
+
+def test_training_leaves_out_listed_rows_of_the_held_out_texts_too(work, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"a {'good' if number % 2 else 'bad'} film {number}", ("neg", "pos")[number % 2]) for number in range(40)]
+    write(tmp_path / "a.tsv", rows[:30])
+    write(tmp_path / "b.tsv", [*rows[30:], rows[30]])
+    call("check", "a.tsv", "b.tsv", "--bad-rows", "rows.tsv")
+    listed = (tmp_path / "rows.tsv").read_text().splitlines()
+    (tmp_path / "rows.tsv").write_text("\n".join(line for line in listed if not line.startswith("a.tsv")) + "\n")
+    assert any(line.startswith("b.tsv") for line in listed)
+    done = call("train", "a.tsv", "--valid", "b.tsv", "--effort", "fast", "--exclude", "rows.tsv", "-o", "m.npz")
+    assert "not in the data" not in done.stderr
+    count = sum(line.startswith("b.tsv") for line in listed)
+    assert f"left out {count} row" in done.stderr
+    assert Model.load("m.npz").source["valid_documents"] == 11
+    assert (
+        len(read_training_data("a.tsv", valid="b.tsv", options=ReadOptions(exclude="rows.tsv")).valid[0]) == 11 - count
+    )
 
 
 def test_a_changed_file_is_noticed(work, tmp_path, monkeypatch):
