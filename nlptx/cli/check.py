@@ -121,8 +121,8 @@ def check(
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,
     which makes the list of probably wrong labels more precise; the model must know all labels of DATA. If it also has
-    other labels, or spells the labels differently, only the scores of the given model are used. With --out-of-fold, the
-    search for wrong labels uses only the predictions in the given table.
+    other labels, only the scores of the given model are used. With --out-of-fold, the search for wrong labels uses only
+    the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. If you want to keep some

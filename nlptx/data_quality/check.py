@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_spellings import match_labels
 from nlptx.data_quality.copies import find_copies, find_near_copies
 from nlptx.data_quality.findings import KINDS, Finding
 from nlptx.data_quality.label_errors import likely_wrong
@@ -101,7 +102,7 @@ def check(
     ]
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
-        given = None if predict is None else predict(labelled.data(rows))
+        given = None if predict is None else _respelled(predict(labelled.data(rows)), labelled.label_names)
         # Sorted, because a model whose labels are ordered lists them in their order.
         same_labels = given is None or sorted(given.label_names) == labelled.label_names
         out_of_fold = None
@@ -130,6 +131,15 @@ def check(
         )
     ordered = [by_kind[kind] for kind in KINDS if kind in by_kind]
     return Check(profile(rows, data_words.lengths), ordered, both, len(rows))
+
+
+def _respelled(given: LabelledPredictions, names: list[str]) -> LabelledPredictions:
+    """Return predictions with their labels spelled as in the data, whose labels are ``names``."""
+    matches = match_labels(names, given.label_names) or {}
+    spelling = {label: name for name, label in matches.items()}
+    if len(spelling) < len(matches):  # the data has two labels that the model has as one
+        return given
+    return replace(given, label_names=[spelling.get(name, name) for name in given.label_names])
 
 
 def _by_predictions(

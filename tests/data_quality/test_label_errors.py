@@ -97,6 +97,29 @@ def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_prob
     assert not [finding for finding in check(rows, SERIAL, predict=predict).findings if finding.kind == "wrong-labels"]
 
 
+def test_suggestions_are_spelled_as_in_the_data_if_the_model_spells_the_labels_differently():
+    texts, labels = reviews(200, np.random.default_rng(1))
+    targets = np.array([int(label == "pos") for label in labels])
+    probabilities = np.eye(2)[targets] * 0.8 + 0.1
+    targets[15] = 1 - targets[15]
+    rows, notes = rows_of(texts, [str(target) for target in targets]), []
+
+    def predict(names):
+        def predicted(data):
+            return LabelledPredictions("m", names, False, data.documents, targets, targets, probabilities, None)
+
+        return predicted
+
+    words, numbers = (
+        finding_of(check(rows, SERIAL, predict=predict(names), on_note=notes.append))
+        for names in (["neg", "pos"], ["0", "1"])
+    )
+    assert words.suggested == numbers.suggested
+    assert set(words.suggested) <= {"0", "1"}
+    np.testing.assert_array_equal(words.scores, numbers.scores)  # n-gram models are used too
+    assert not notes
+
+
 def test_a_note_if_a_model_has_a_label_that_the_data_does_not_have(monkeypatch):
     texts, labels = reviews(200, np.random.default_rng(1))
     rows, names, notes = rows_of(texts, labels), ["neg", "neutral", "pos"], []
