@@ -231,14 +231,13 @@ def _as_data(predictions: LabelledPredictions, reading: ReadOptions) -> Labelled
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.labelled_predictions import LabelledData
 
-    names, targets = predictions.label_names, predictions.targets
+    documents, names, targets = predictions.documents, predictions.label_names, predictions.targets
     labels: list[Any] = (
         [names[target] for target in targets.tolist()]
         if targets.ndim == 1
         else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
     )
-    sha256 = digest(predictions.documents)
-    return LabelledData(predictions.documents, labels, sha256, predictions.left_out, reading.label_map)
+    return LabelledData(documents, labels, digest(documents), predictions.left_out, reading.label_map)
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:

@@ -162,8 +162,7 @@ class Embeddings:
         If the name ends in .txt or .vec, the file has the word2vec text format; otherwise it is an artifact.
 
         Raises:
-            DataError: :meth:`load` could not read the file, because an array has a wrong dtype or shape, or contains
-                numbers that are not finite.
+            DataError: :meth:`load` could not read the file: an array has a wrong dtype or shape, or is not finite.
             OutputError: the file cannot be written, or the text format cannot represent a word.
         """
         artifact = self.to_artifact()
