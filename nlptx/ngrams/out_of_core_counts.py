@@ -110,8 +110,11 @@ def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngram
     """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left.
 
     N-grams in at least ``min_total`` texts are kept even if there are more than ``max_ngrams`` of them. Return the new
-    minimum and the n-grams that are left. If this function is also called before all ranges are counted, the final
-    result is the same, because further n-grams can only raise the minimum.
+    minimum and the n-grams that are left.
+
+    The n-grams are counted in ranges of keys. To save memory, this function is called not only after the last range,
+    but also after earlier ones. The final result is the same: because later n-grams can only raise the minimum, any
+    n-gram that is left out early would be left out at the end too.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]

@@ -3,8 +3,9 @@
 The similarity of two words of lengths a and b with a common beginning of n letters is 2n / (a + b), which is 1 for
 equal words. An unknown word is read as the most similar known word, unless the similarity is below 0.8 or the common
 beginning is shorter than four letters. The unknown word is compared only with its neighbours in the alphabetical list
-of known words, because they have the longest common beginnings. If an unknown word is marked as negated, the marked
-form is read, provided that it is known.
+of known words, because they have the longest common beginnings. If the unknown word has a negation mark
+(:mod:`nlptx.text.negation`), it is compared without the mark, and read as the known word with the mark. If the known
+word with the mark is not known itself, there is no form.
 
 Words with the same beginning are usually forms of one word, such as singular and plural. Words with the same end are
 not compared, because they often have opposite meanings, as "unfairly" and "fairly" do.

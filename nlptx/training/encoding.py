@@ -26,9 +26,9 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# Automatic value of ``new_word_min_count``. With few training texts, and word vectors that were made from few texts,
-# the automatic value is 1 instead, because adding rare words then lowers the log-loss. If the vectors come from a large
-# corpus, adding rare words does not help, because most useful words have vectors already.
+# Automatic value of ``new_word_min_count``. If the training texts have few words, and the word vectors were made from
+# few words, the automatic value is 1 instead, because adding rare words then lowers the log-loss. If the vectors come
+# from a large corpus, adding rare words does not help, because most useful words have vectors already.
 _MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
 _WORDS_AT_A_TIME = 1 << 20
