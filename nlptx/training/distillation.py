@@ -56,7 +56,7 @@ class Distillation(UnsupervisedTrainer):
 
     Args:
         model: model to train; modified in place.
-        unlabelled: texts to train on; their classes are ignored.
+        unlabelled: texts without labels to train on; their classes are placeholders and ignored.
         context: seed, workers and callbacks.
         pretraining: one record per epoch of pre-training, stored in the checkpoint.
     """
