@@ -96,6 +96,7 @@ def report_sets(
     labels: Sequence[Any],
     thresholds: Sequence[float],
     correct: NDArray[np.bool_],
+    answered: NDArray[np.bool_] | None = None,
 ) -> LabelSetReport:
     """Compare predicted sets of labels with the true labels of one or more texts.
 
@@ -107,6 +108,8 @@ def report_sets(
         labels: the C labels.
         thresholds: threshold of each label; NaN if it is unknown.
         correct: (texts,) whether the predicted set equals the true set; False for a text without a prediction.
+        answered: (texts,) whether each text has a prediction; None if all texts have one. The calibration error leaves
+            out texts without a prediction.
     """
     hits, chosen, true = (predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0)
     classes = [
@@ -122,7 +125,8 @@ def report_sets(
     with_texts = [row.f1 for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
     precision, recall, f1 = precision_recall_f1(int(hits.sum()), int(chosen.sum()), int(true.sum()))
-    ece, ece_floor = calibration(confidence, correct)
+    rows = np.ones(len(targets), bool) if answered is None else answered
+    ece, ece_floor = calibration(None if confidence is None else confidence[rows], correct[rows])
     return LabelSetReport(
         texts=len(targets),
         accuracy=float(correct.mean()),

@@ -227,7 +227,7 @@ def round_distribution(probabilities: Sequence[float]) -> list[float]:
 
 
 def round_each(probabilities: Sequence[float]) -> list[float]:
-    """Round each probability to six digits, or p or 1 - p to three significant digits if it would become 0."""
+    """Round each probability p to six digits, or to more if p or 1 - p would become 0."""
     return [
         1 - _three_digits(1 - p) if (rounded := round(p, DIGITS)) == 1 else rounded or _three_digits(p)
         for p in probabilities

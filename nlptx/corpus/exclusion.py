@@ -35,6 +35,11 @@ class Exclusion:
     seen: set[tuple[str, int]] = field(default_factory=set)
 
     @classmethod
+    def of(cls, options: ReadOptions) -> Exclusion | None:
+        """Read the table that the reading options name, or return None if they name none; see :meth:`read`."""
+        return None if options.exclude is None else cls.read(options.exclude)
+
+    @classmethod
     def read(cls, path: str) -> Exclusion:
         """Read a table with the columns ``file``, ``line`` and ``text``, as ``nlptx check --bad-rows`` writes it.
 

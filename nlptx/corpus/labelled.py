@@ -48,9 +48,7 @@ class LabelledDocuments:
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
         kept, left_out = 0, self.corpus.left_out
-        exclude, exclusion = self.corpus.options.exclude, self._exclusion
-        if exclusion is None and exclude is not None:
-            exclusion = Exclusion.read(exclude)
+        exclusion = self._exclusion or Exclusion.of(self.corpus.options)
         for document in self.corpus:
             if exclusion is not None and exclusion.contains(document):
                 self.left_out.append(document.text)

@@ -108,7 +108,7 @@ def read_training_data(
     noted: set[str] = set()
     paths = _names(data, "data")
     corpus = Corpus(paths, options, on_note, noted)
-    exclusion = None if options.exclude is None else Exclusion.read(options.exclude)
+    exclusion = Exclusion.of(options)
     training = _read_sorted(corpus, on_document, budget, exclusion=exclusion, keep_documents=keep_documents)
     if not len(training.texts):
         raise DataError("there are no training texts", where=first_name(paths))
@@ -131,7 +131,7 @@ def read_training_data(
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
-    # The options that do not determine which texts are counted are reset.
+    # Only the options that determine which texts are counted are recorded.
     counting = replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
     training.corpus = {
         "documents": read,

@@ -84,7 +84,7 @@ def read_rows(
         DataError: an input is not text, there are no rows, or several columns match the name of the label column.
     """
     corpus = Corpus(paths, replace(reading, skip_bad=True), on_note)
-    exclusion = None if reading.exclude is None else Exclusion.read(reading.exclude)
+    exclusion = Exclusion.of(reading)
     documents: list[Document] = []
     columns: dict[str, None] = {}
     removed: set[str] = set()

@@ -21,7 +21,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
-from nlptx.metrics import Report, calibration, evaluate
+from nlptx.metrics import Report, evaluate
 from nlptx.runtime.workers import Workers
 
 # Class number for a text without a prediction, such as a text for which another program answered "?".
@@ -76,7 +76,7 @@ class LabelledPredictions:
 
     @property
     def only_answered(self) -> Self:
-        """The predictions of the texts that have one."""
+        """These predictions, without the texts that have none."""
         return self if self.answered is None else self.take(self.answered)
 
     @property
@@ -129,8 +129,7 @@ def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetR
     if given.targets.ndim == 2:
         unknown = [math.nan] * len(names)
         sets = given.probabilities, given.targets, given.predicted, given.confidence
-        ece, ece_floor = calibration(given.only_answered.confidence, given.only_answered.correct)
-        return replace(report_sets(*sets, names, unknown, given.correct), ece=ece, ece_floor=ece_floor)
+        return report_sets(*sets, names, unknown, given.correct, given.answered)
     return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
 
 

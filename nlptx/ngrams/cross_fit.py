@@ -1,4 +1,4 @@
-"""N-gram features fitted out of fold, so that no label is used to compute the features of its own text.
+"""Fits n-gram features out of fold: the label of a text is never used to compute the features of this text.
 
 The training texts are assigned to folds. The features of a training text come from models that were fitted without its
 fold; the features of any other text come from models that were fitted on all training texts. Texts without a label are

@@ -67,7 +67,7 @@ class NetworkSettings(Settings):
             raise SettingsError("`pool=flatten` needs a fixed number of words", hint="Add `long_texts=head`.")
 
     def width_of_head(self, width: int) -> int:
-        """Return the width of an attention head in a model of the given width.
+        """Return the width of each attention head, given the width of the model.
 
         Raises:
             SettingsError: the heads are narrow, and the width is not a multiple of their number.

@@ -141,7 +141,7 @@ def _rating(points: str, scale: int) -> str:
 
 
 def _shortened(word: str) -> str:
-    """Shorten a lengthened word and put a mark before it. Roman numerals and repeated letters such as www are kept."""
+    """Shorten a lengthened word and put a mark before it. Roman numerals and words such as www do not change."""
     if _ROMAN.fullmatch(word) or not word.strip(word[0]):
         return word
     short = _REPEATED_LETTER.sub(r"\1", word)

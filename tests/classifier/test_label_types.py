@@ -217,7 +217,7 @@ def test_a_model_trained_on_the_command_line_has_str_labels(numbered, tmp_path):
 
 
 def test_equal_labels_of_different_types_are_the_same_label():
-    """np.float32(0.1) == 0.1, although the two have different hashes."""
+    """0.1 equals np.float32(0.1), but has another hash, so a dictionary with one as its key does not find the other."""
     numbers = [0.1 if name == "neg" else 0.2 for name in NAMES]
     model = train(np.array(numbers, np.float32), valid=(TEXTS[:4], numbers[:4]))
     assert model.labels == [np.float32(0.1), np.float32(0.2)]
