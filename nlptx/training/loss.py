@@ -96,18 +96,25 @@ def validate(
 
     Texts without a known word are included; for these texts, the model predicts the prior probabilities of the labels.
     """
-    unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
-    outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])
-    targets = np.concatenate([examples.targets, examples.unknown])
+    loss_function = model.network.loss
+    known, targets = outputs_of(model, examples, workers), np.concatenate([examples.targets, examples.unknown])
+    # If classes are balanced, the network learns p_c / pi_c (see Model.as_probabilities), which is 1 if p_c = pi_c.
+    prior = loss_function.outputs_for(model.priors)
+    unknown = np.zeros_like(prior) if model.is_balanced else prior
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks whether the loss is finite
-        loss, _ = model.network.loss.value_and_gradient(outputs, targets)
-        correct = model.network.loss.correct(outputs, targets)
+        loss, _ = loss_function.value_and_gradient(_with_repeated(known, unknown, len(examples.unknown)), targets)
+        correct = loss_function.correct(_with_repeated(known, prior, len(examples.unknown)), targets)
     if weights is not None:
         loss = loss * weights[targets]
     if examples.weights is not None and examples.unknown_weights is not None:
         of_text = np.concatenate([examples.weights, examples.unknown_weights])
         return float(np.average(loss, weights=of_text)), float(np.average(correct, weights=of_text))
     return float(loss.mean()), float(correct.mean())
+
+
+def _with_repeated(outputs: NDArray, row: NDArray, count: int) -> NDArray[np.float64]:
+    """Return ``outputs`` (texts, outputs) as float64, followed by ``count`` copies of ``row`` (outputs,)."""
+    return np.concatenate([outputs.astype(np.float64), np.tile(row, (count, 1))])
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:

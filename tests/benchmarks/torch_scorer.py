@@ -31,7 +31,7 @@ class TorchScorer:
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return (texts, C) probabilities; every text must contain a word of the vocabulary."""
-        encoded = [self.model.vocabulary.encode(text) for text in texts]
+        encoded = [self.model.encode(text) for text in texts]
         order = sorted(range(len(texts)), key=lambda row: len(encoded[row]))
         result = np.empty((len(texts), len(self.model.labels)), np.float32)
         for start in range(0, len(order), BATCH):

@@ -1,5 +1,7 @@
 """Tests of unusual labels: rare labels, labels with one text, a thousand labels; and of the notes that train prints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from command import refused, run
@@ -77,6 +79,23 @@ def test_label_weights_are_equivalent_to_repeated_texts(loss):
     repeated = dataset.Examples(RaggedArray.of([ids[row] for row in tripled], np.int32), targets[tripled])
     weighted, unweighted = validate(model, examples, SERIAL, weights), validate(model, repeated, SERIAL)
     assert weighted[0] * 6 == pytest.approx(unweighted[0] * len(tripled), rel=1e-5)
+
+
+def test_balanced_validation_of_texts_without_known_words():
+    """The network has learned p / prior, which is the same for all labels; the predicted label is the most frequent."""
+    texts, labels = make_reviews(40)
+    rows = [row for row, label in enumerate(labels) if label == "pos" or row % 8 == 0]
+    model, _ = fit([texts[r] for r in rows], [labels[r] for r in rows], class_weight="balanced", ngrams=0)
+    negative, positive = (model.labels.index(label) for label in ("neg", "pos"))
+    known = dataset.Examples(RaggedArray.of([model.encode(texts[0])], np.int32), np.array([positive]))
+    weights = np.array([0.5, 0.5])
+    weights[negative] = 2
+    loss, accuracy = validate(model, known, SERIAL, weights)
+    more = replace(known, unknown=np.array([positive, negative, positive]))
+    all_losses, all_accuracies = validate(model, more, SERIAL, weights)
+    assert all_losses * 4 - loss == pytest.approx((0.5 + 2 + 0.5) * np.log(2))
+    assert all_accuracies * 4 - accuracy == pytest.approx(2)
+    assert model.choose(model.predict_proba(["xyzzy"])).tolist() == [positive]
 
 
 @pytest.mark.parametrize("ngrams", [0, 3])
