@@ -41,10 +41,13 @@ class Decision(Protocol):
         """Return the predicted classes of each text, in ascending order."""
 
     def top_class(self, p: NDArray[np.float64]) -> int:
-        """Return the predicted class of a text, given its probabilities (C,).
+        """Return the class of a text with the largest of its :meth:`ratios`, given its probabilities (C,).
 
-        For a multi-label model, return the class with the largest ratio of probability to threshold.
+        For a single-label model, this is the predicted class.
         """
+
+    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the ratios (B, C) of probabilities to priors or thresholds; the probabilities if there are neither."""
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         """Return the label or labels of a text, given all C labels and the predicted classes of the text."""
@@ -71,11 +74,17 @@ class SingleLabelDecision:
         return p / p.sum(axis=1, keepdims=True)
 
     def choose(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
+        return self.ratios(p).argmax(axis=1)
+
+    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if not self.balanced:
-            return p.argmax(axis=1)
-        lift = p / self.priors
-        largest = lift >= lift.max(axis=1, keepdims=True) * (1 - _ROUNDING)
-        return np.where(largest, p, 0).argmax(axis=1)
+            return p
+        ratios = p / self.priors
+        largest = ratios.max(axis=1, keepdims=True)
+        # If several ratios are the largest, that of the most probable class is increased slightly.
+        chosen = np.where(ratios >= largest * (1 - _ROUNDING), p, 0).argmax(axis=1)
+        ratios[np.arange(len(p)), chosen] = largest[:, 0] * (1 + _ROUNDING)
+        return ratios
 
     def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
         return p[np.arange(len(p)), chosen]
@@ -87,7 +96,7 @@ class SingleLabelDecision:
         return [(number,) for number in chosen.tolist()]
 
     def top_class(self, p: NDArray[np.float64]) -> int:
-        return int(self.choose(p[None])[0])
+        return int(self.ratios(p[None])[0].argmax())
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         return labels[classes[0]]
@@ -126,7 +135,10 @@ class MultiLabelDecision:
         return [tuple(np.flatnonzero(row).tolist()) for row in chosen]
 
     def top_class(self, p: NDArray[np.float64]) -> int:
-        return int((p / self.thresholds).argmax())
+        return int(self.ratios(p[None])[0].argmax())
+
+    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return p / self.thresholds
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         return [labels[number] for number in classes]

@@ -140,8 +140,11 @@ def test_classes_are_sorted_even_if_the_labels_have_another_order():
 
 
 @pytest.mark.parametrize("class_weight", ["none", "balanced"])
-def test_the_sign_of_the_decision_function_is_the_prediction(class_weight):
-    classifier = small(class_weight=class_weight).fit(TEXTS + TEXTS[:1] * 9, LABELS + LABELS[:1] * 9)
+@pytest.mark.parametrize("frequent", ["neg", "pos"])
+def test_the_sign_of_the_decision_function_is_the_prediction(class_weight, frequent):
+    """This also holds for a text without a known word, which gets the most frequent label."""
+    row = LABELS.index(frequent)
+    classifier = small(class_weight=class_weight).fit(TEXTS + TEXTS[row : row + 1] * 9, LABELS + [frequent] * 9)
     decision = classifier.decision_function([*TEXTS, "unknown"])
     assert np.array_equal(classifier.classes_[(decision > 0).astype(int)], classifier.predict([*TEXTS, "unknown"]))
     if class_weight == "none":
