@@ -1,4 +1,4 @@
-"""Tests that the peer of the benchmark of scoring, a network in PyTorch, has the same probabilities as the bundled model."""
+"""Tests that the PyTorch network of the benchmark of scoring predicts what the bundled model predicts."""
 
 import sys
 from dataclasses import replace

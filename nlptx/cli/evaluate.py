@@ -78,12 +78,12 @@ def evaluate(
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
-    (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
-    each label, and the confusion matrix or, with more than 12 labels, the most frequent errors. For comparison, the
-    report gives the calibration error that a perfectly calibrated model would have by chance on the same number of
-    texts. The report also gives the number of texts without a known word. For such a text, the probability of each
-    label is the fraction of the training texts with this label. The most frequent label is predicted or, by a
-    multi-label model, every label whose fraction reaches its threshold.
+    (mean recall of the labels that the texts have), macro-F1 (mean F1 of these labels), ROC-AUC, log-loss, calibration
+    error (ECE), the precision, recall and F1 of each label, and the confusion matrix or, with more than 12 labels, the
+    most frequent errors. For comparison, the report gives the calibration error that a perfectly calibrated model would
+    have by chance on the same number of texts. The report also gives the number of texts without a known word. For such
+    a text, the probability of each label is the fraction of the training texts with this label. The most frequent label
+    is predicted or, by a multi-label model, every label whose fraction reaches its threshold.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlptx.classifier.prediction_columns import free_names
 from nlptx.cli.prediction_format import format_of_table
-from nlptx.cli.table_writer import open_table, with_joined_lists
+from nlptx.cli.table_writer import as_cells, open_table
 
 if TYPE_CHECKING:
     from nlptx.corpus.document import Document
@@ -27,8 +27,8 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
     """
     output_format = format_of_table(path)
     inputs = [_columns(document) for document in documents]
-    if output_format != "jsonl" and (separator := result.experiment.separator) is not None:
-        inputs = [with_joined_lists(columns, separator) for columns in inputs]
+    if output_format != "jsonl":
+        inputs = [as_cells(columns, result.experiment.separator) for columns in inputs]
     taken = dict.fromkeys(name for columns in inputs for name in columns)
     probabilities = [f"prob_{name}" for name in result.experiment.label_names]
     names = ("predicted", "confidence", *probabilities, "fold", "seed")

@@ -110,7 +110,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
 
 def format_of_table(path: str) -> str:
     """Return the format that a table's suffix selects: csv, tsv or jsonl. Raise click.UsageError for other suffixes."""
-    output_format = choose_format("auto", False, path)
+    output_format = format_of_name(path)
     if output_format not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
     return output_format

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nlptx.classifier.prediction_columns import NO_LABEL, free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
-from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line, with_joined_lists
+from nlptx.cli.table_writer import TSV_BREAKS, as_cells, cell, table_line
 from nlptx.corpus.document import Document
 from nlptx.corpus.formats import BOM
 from nlptx.errors import DataError
@@ -180,8 +180,8 @@ class PredictionWriter:
         result = prediction_columns(self.labels, self._table_label(scored), confidence, score, probabilities)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _document_columns(document)
-        if self.separator is not None and self.output_format != "jsonl":
-            row = with_joined_lists(row, self.separator)
+        if self.output_format != "jsonl":
+            row = as_cells(row, self.separator)
         new_names = free_names(tuple(self.renamed.get(name, name) for name in result), tuple(row))
         self.renamed |= {name: new for name, new in zip(result, new_names, strict=True) if name != new}
         return row | dict(zip(new_names, result.values(), strict=True))

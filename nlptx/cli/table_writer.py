@@ -26,17 +26,22 @@ def cell(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if in_json else str(value)
 
 
-def with_joined_lists(row: Mapping[str, Any], separator: str) -> dict[str, Any]:
-    """Return a row in which each list of str is joined by the separator, as cells with several labels are read.
+def as_cells(row: Mapping[str, Any], separator: str | None) -> dict[str, Any]:
+    """Return the fields of an input row with the values that a CSV or TSV table needs to be read with the same labels.
 
-    A list with an element that contains the separator does not change.
+    A list of str is joined by the separator, if there is one and no element contains it. A whole number such as 5.0 is
+    written as 5, because both are the same label in JSON lines.
     """
-    return {
-        name: separator.join(value)
-        if isinstance(value, list) and all(isinstance(each, str) and separator not in each for each in value)
-        else value
-        for name, value in row.items()
-    }
+    return {name: _as_cell(value, separator) for name, value in row.items()}
+
+
+def _as_cell(value: Any, separator: str | None) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return repr(float(value)).removesuffix(".0")
+    if separator is not None and isinstance(value, list):
+        joined = all(isinstance(each, str) and separator not in each for each in value)
+        return separator.join(value) if joined else value
+    return value
 
 
 def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -> str:

@@ -17,6 +17,7 @@ from nlptx.artifacts.container import Artifact, load, write
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND, index_type, matrix_artifact
+from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -52,8 +53,19 @@ class Cooccurrence:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
 
     def save(self, path: FilePath) -> None:
-        """Write the counts to a file that ``scipy.sparse.load_npz`` can also read. Raises OutputError."""
-        write(path, self.to_artifact())
+        """Write the counts to a file that ``scipy.sparse.load_npz`` can also read.
+
+        Raises:
+            DataError: :meth:`load` could not read the file: the matrix has another dtype or shape, or an invalid count.
+            OutputError: the file cannot be written.
+        """
+        artifact = self.to_artifact()
+        try:
+            matrix_arrays(artifact, len(self.vocabulary))
+            check_entries(self.matrix)
+        except CorruptError as error:
+            raise DataError(f"the counts cannot be saved: {error.message}") from None
+        write(path, artifact)
 
     @classmethod
     def load(cls, path: FilePath) -> Cooccurrence:

@@ -136,8 +136,10 @@ class Embeddings:
         return lower(word) if self.vocabulary.tokenizer.lowercase else word
 
     def check_has_vectors(self) -> None:
-        """Raise DataError if the vectors of all words are 0, as in a model without a network."""
-        if len(self.vectors) and not self.vectors.any():
+        """Raise DataError if a word lacks a vector, or if all vectors are 0, as in a model without a network."""
+        if (rows := len(self.vectors)) != len(self.vocabulary):
+            raise DataError(f"there are {rows} word vectors for {len(self.vocabulary)} words; expected one per word")
+        if rows and not self.vectors.any():
             raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 
     def _unit_vectors(self) -> NDArray[np.float32]:
@@ -238,9 +240,7 @@ class Embeddings:
 
 
 def load_embeddings(path: FilePath) -> Embeddings:
-    r"""Read word vectors from an artifact, or from a word2vec or GloVe text file.
-
-    For the errors, see :meth:`Embeddings.load`.
+    r"""Read word vectors from an artifact or a word2vec or GloVe text file. For errors, see :meth:`Embeddings.load`.
 
     >>> with open("vectors.txt", "w") as file:
     ...     print("good 1 0", "bad -1 0.5", sep="\n", file=file)

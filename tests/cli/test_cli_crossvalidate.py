@@ -74,6 +74,22 @@ def test_accuracy_of_the_predictions(here):
         assert sum(right) / len(right) == pytest.approx(fold["accuracy"])
 
 
+def test_whole_numbers_in_json_lines_are_the_same_labels_in_tables(here):
+    """In JSON lines, 5.0 and 5 are the same label, so both are 5 in a table; other numbers keep their digits."""
+    with open("in.jsonl", "w", encoding="utf-8") as file:
+        for number, (text, label) in enumerate(make_rows(("neg", "pos"), 30, seed=4)):
+            rating = 5 - 4 * (label == "neg")
+            row = {"text": text, "label": float(rating) if number % 2 else rating, "price": 0.5}
+            file.write(json.dumps(row) + "\n")
+    expected = call("crossvalidate", "in.jsonl", *FAST, "--predictions", "p.csv", "--json").json
+    assert {(row["label"], row["price"]) for row in table("p.csv")} == {("1", "0.5"), ("5", "0.5")}
+    report = call("evaluate", "-m", "p.csv", "--json").json
+    hits = sum(fold["accuracy"] * fold["texts"] for fold in expected["folds"])
+    assert report["accuracy"] * 30 == pytest.approx(hits)
+    call("predict", "in.jsonl", "-m", here / "model.npz", "-o", "out.csv")
+    assert {(row["label"], row["price"]) for row in table("out.csv")} == {("1", "0.5"), ("5", "0.5")}
+
+
 def test_used_column_names_are_reported(here):
     with open("in.tsv", "w", encoding="utf-8") as file:
         file.write("text\tlabel\tfold\n")
@@ -167,7 +183,7 @@ def test_a_mean_accuracy_that_equals_the_minimum_is_enough(here):
         (("--resume",), 2, "--resume needs --predictions FILE"),
         (("--predictions", "-"), 2, "use a file name instead of -"),
         (("--predictions", "p.txt"), 2, "name it *.csv"),
-        (("--predictions", "p.json"), 2, ".json is not supported"),
+        (("--predictions", "p.json"), 2, "p.json is not the name of a table; name it *.csv, *.tsv or *.jsonl"),
         (("--group", "film", "--shuffle"), 2, "use only one of them"),
         (("--group", "film"), 3, "no column 'film'; the columns are text, label"),
         (("--folds", "1"), 2, "--folds"),

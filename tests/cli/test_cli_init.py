@@ -157,6 +157,16 @@ def test_make_notices_changes_in_folders(without_nlptx):
     )
 
 
+def test_make_notices_changes_in_a_file_that_settings_name(without_nlptx):
+    lexicon, settings = without_nlptx / "words.txt", without_nlptx / "exp/settings/candidate.toml"
+    lexicon.write_text("fine\t1\n")
+    settings.write_text(settings.read_text() + 'class-weight = "balanced"\nlexicon = "../words.txt"\n')
+    make(without_nlptx, ["all"])
+    assert planned(without_nlptx, ["all"]) == []
+    lexicon.write_text("fine\t2\n")
+    assert kinds_of_commands(without_nlptx, ["all"]) == ["compare"] * 2 + ["crossvalidate", "evaluate"] + ["train"] * 3
+
+
 def test_make_starts_an_interrupted_cross_validation_over_if_a_value_changed(without_nlptx, monkeypatch):
     exp = without_nlptx / "exp"
     monkeypatch.setenv("FAILS", "1")

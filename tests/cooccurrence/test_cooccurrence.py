@@ -4,6 +4,7 @@ import math
 import os
 import shutil
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
 from types import SimpleNamespace
@@ -485,3 +486,13 @@ def test_a_word_that_occurs_once_is_described_in_the_singular():
 def test_memory_that_is_too_small_for_any_word(memory):
     with pytest.raises(DataError, match=r"too little memory for all distinct words(.|\n)*Raise `memory`"):
         count(["a b c"], CountSettings(min_count=1), memory=memory)
+
+
+@pytest.mark.parametrize("change", [lambda m: m.astype(np.float32), lambda m: m[:2, :2], lambda m: -m])
+def test_counts_that_could_not_be_read_again_do_not_replace_a_file(tmp_path, change):
+    counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
+    counts.save(tmp_path / "counts.npz")
+    before = (tmp_path / "counts.npz").read_bytes()
+    with pytest.raises(DataError, match="the counts cannot be saved: "):
+        replace(counts, matrix=change(counts.matrix)).save(tmp_path / "counts.npz")
+    assert (tmp_path / "counts.npz").read_bytes() == before

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import nlptx
 from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.embeddings.word2vec_format import read_word2vec
@@ -197,6 +198,12 @@ def test_inconsistent_arrays_are_rejected(tmp_path, arrays):
     with pytest.raises(CorruptError) as caught:
         load_embeddings(path)
     assert path in str(caught.value)
+
+
+def test_a_model_cannot_start_from_vectors_of_only_some_words():
+    short = replace(embeddings(ROYALS), vectors=np.ones((5, 3), np.float32))
+    with pytest.raises(DataError, match="there are 5 word vectors for 6 words; expected one per word"):
+        nlptx.fit(["the king", "the queen"], ["a", "b"], short)
 
 
 @pytest.mark.parametrize("name", ["vectors.npz", "vectors.txt"])
