@@ -173,7 +173,7 @@ def _fit(
     if width > 1:
         characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
     # L-BFGS fits w and u divided by their prior standard deviations, so that it converges faster. The matrix
-    # `to_ngrams`, (G, G + C) with C character n-grams, converts these scaled parameters (first w, then u) to the
+    # `to_ngrams`, (G, G + Q) with Q character n-grams, converts these scaled parameters (first w, then u) to the
     # numbers v.
     deviations = np.sqrt([ngram_variance, _CHARACTER_VARIANCE])
     to_ngrams = sp.hstack(

@@ -22,8 +22,8 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# The linear models minimise the summed log-loss plus |w|^2 / (2 C), where C is called the inverse penalty. The two
-# constants are the values of C for the ratio model and for the LSA model.
+# The linear models minimise the summed log-loss plus |w|^2 / (2 c), where c is called the inverse penalty. The two
+# constants are the values of c for the ratio model and for the LSA model.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when it expects the next step to decrease the loss by at most TOLERANCE times
@@ -108,7 +108,7 @@ def _minimise(
             with respect to the weights, (K, E).
         shape: shape of the weights, (K, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
-        inverse_penalty: the inverse penalty C; see INVERSE_PENALTY.
+        inverse_penalty: the inverse penalty c; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     width = shape[1]

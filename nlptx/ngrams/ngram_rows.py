@@ -29,8 +29,8 @@ class NgramRows:
         keys: (G,) int64 keys of the n-grams, sorted.
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
         idf: (G,) float32 inverse document frequencies i_g, divided by their mean.
-        characters: (G, C) float32 matrix. In the row of a single word, the entry of each character n-gram c of the word
-            is j_c, the inverse document frequency of c divided by the mean over all C character n-grams. The rows of
+        characters: (G, Q) float32 matrix. In the row of a single word, the entry of each character n-gram c of the word
+            is j_c, the inverse document frequency of c divided by the mean over all Q character n-grams. The rows of
             longer n-grams are 0.
     """
 

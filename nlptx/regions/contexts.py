@@ -76,7 +76,7 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return the root mean square of s over the classes for each of the K ``words``, (K,).
+    """Return the root mean square of s over the classes for each word, (words,).
 
     ``size`` is the vocabulary size. The other arguments are those of :func:`context_weights`.
     """

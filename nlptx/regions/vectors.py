@@ -101,7 +101,7 @@ def _components(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return the matrix D U L^(-1/4), (K, R), with one row for each of the K context words ``contexts``."""
+    """Return the matrix D U L^(-1/4), with one row for each context word, (contexts, R)."""
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
     row, column = (positions_in(words, len(counts)) for words in (frequent, contexts))
 
@@ -150,9 +150,9 @@ def _sums(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return, for each n-gram, the sum of the vectors of all words in its contexts, (G, K).
+    """Return, for each n-gram, the sum of the vectors of all words in its contexts, (G, R).
 
-    ``word_vectors`` (V + 1, K) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
+    ``word_vectors`` (V + 1, R) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
     number of words in the texts, is needed for progress reports.
     """
     unknown = len(word_vectors) - 1
@@ -213,7 +213,7 @@ def _grouped(indices: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32],
 
 
 def _ones(entries: NDArray[np.integer], columns: int) -> sp.csr_matrix:
-    """Return a matrix (N, columns) that counts how often each column occurs in each row of ``entries`` (N, K).
+    """Return a matrix (N, columns) that counts how often each column occurs in each row of ``entries`` (N, M).
 
     Entries greater than or equal to ``columns`` are ignored.
     """
