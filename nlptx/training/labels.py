@@ -27,6 +27,8 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 _MANY_LABELS = 20
 # A number with a decimal comma, such as 4,5, is read as a name, although 4.5 is read as a number.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+# Common separators between the labels in a cell.
+_SEPARATORS = (";", "|", ",")
 # A note is printed if some labels are not numbers, but less than this fraction of the texts have such labels.
 _FEW_NAMES = 0.1
 # Maximum number of labels listed in a note.
@@ -136,6 +138,7 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
                 f" if it means a missing label, leave these rows out with `label_map={label}=`"
             )
     yield from _spelling_notes(counts)
+    yield from _joined_notes(counts)
     if _numbers(list(counts)) is not None:
         yield from _number_notes(list(counts), values)
     elif notes := list(_number_notes_of_names(counts)):
@@ -154,6 +157,19 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
             example = f"`label_map={spellings[0]}={spellings[1]}`"
             yield f"labels {named} are read as different labels; if they mean the same thing, merge them ({example})"
+
+
+def _joined_notes(counts: Counter[str]) -> Iterator[str]:
+    """Yield a note if labels such as "a;b" and "b;c" probably are lists of labels, because they have parts in common."""
+    for separator in _SEPARATORS:
+        joined = [label for label in counts if separator in label and not _DECIMAL_COMMA.fullmatch(label)]
+        parts = {part.strip() for label in counts for part in label.split(separator)}
+        if joined and len(parts) < len(counts):
+            yield (
+                f"the label {min(joined)!r} is read as a single label; if texts can have several labels, set"
+                f" `label_separator` to {separator!r}"
+            )
+            return
 
 
 def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:

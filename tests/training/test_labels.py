@@ -25,10 +25,21 @@ def notes(labels, ordered=True):
         ["drama", "comedy", "western"],
         ["1_1", "1_2", "2_1"],
         [f"name {number % 30}" for number in range(90)],
+        ["Paris, France", "London, England", "Lyon, France"],
     ],
 )
 def test_unambiguous_labels_cause_no_note(labels):
     assert notes(labels) == []
+
+
+@pytest.mark.parametrize("separator", [";", "|", ","])
+def test_labels_that_look_like_lists_cause_a_note(separator):
+    labels = [separator.join(parts) for parts in (("b", "a"), ("a", " c"), ("b",), ("c", "b"))]
+    (note,) = notes(labels)
+    assert note == (
+        f"the label 'a{separator} c' is read as a single label; if texts can have several labels, set"
+        f" `label_separator` to {separator!r}"
+    )
 
 
 @pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-"])
