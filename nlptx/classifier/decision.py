@@ -40,14 +40,13 @@ class Decision(Protocol):
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""
 
-    def top_class(self, p: NDArray[np.float64]) -> int:
-        """Return the class of a text with the largest of its :meth:`ratios`, given its probabilities (C,).
-
-        For a single-label model, this is the predicted class.
-        """
-
     def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ratios (B, C) of probabilities to priors or thresholds; the probabilities if there are neither."""
+        """Return numbers (B, C) that are larger, the more a class is preferred, given probabilities (B, C).
+
+        They are the ratios of the probabilities to the thresholds (multi-label) or to the priors (single-label, with
+        balanced class weights), or otherwise the probabilities. The predicted class of a single-label model has the
+        largest number of its text.
+        """
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         """Return the label or labels of a text, given all C labels and the predicted classes of the text."""
@@ -95,9 +94,6 @@ class SingleLabelDecision:
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         return [(number,) for number in chosen.tolist()]
 
-    def top_class(self, p: NDArray[np.float64]) -> int:
-        return int(self.ratios(p[None])[0].argmax())
-
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         return labels[classes[0]]
 
@@ -133,9 +129,6 @@ class MultiLabelDecision:
 
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         return [tuple(np.flatnonzero(row).tolist()) for row in chosen]
-
-    def top_class(self, p: NDArray[np.float64]) -> int:
-        return int(self.ratios(p[None])[0].argmax())
 
     def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         return p / self.thresholds

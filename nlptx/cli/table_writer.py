@@ -27,10 +27,10 @@ def cell(value: Any) -> str:
 
 
 def as_cells(row: Mapping[str, Any], separator: str | None) -> dict[str, Any]:
-    """Return the fields of an input row with the values that a CSV or TSV table needs to be read with the same labels.
+    """Return the fields of an input row in a form in which labels stay the same if a CSV or TSV table is written.
 
-    A list of str is joined by the separator, if there is one and no element contains it. A whole number such as 5.0 is
-    written as 5, because both are the same label in JSON lines.
+    A list of str is joined by the separator, if there is one and no element contains it. A whole number such as 5.0
+    becomes "5", because 5.0 and 5 are the same label in JSON lines, but not in CSV and TSV.
     """
     return {name: _as_cell(value, separator) for name, value in row.items()}
 

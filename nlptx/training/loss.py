@@ -97,9 +97,11 @@ def validate(
     Texts without a known word are included; for these texts, the model predicts the prior probabilities of the labels.
     """
     loss_function = model.network.loss
-    known, targets = outputs_of(model, examples, workers), np.concatenate([examples.targets, examples.unknown])
-    # If classes are balanced, the network learns p_c / pi_c (see Model.as_probabilities), which is 1 if p_c = pi_c.
+    known = outputs_of(model, examples, workers)
+    targets = np.concatenate([examples.targets, examples.unknown])
     prior = loss_function.outputs_for(model.priors)
+    # With balanced classes, the network learns p_c / pi_c (see Model.as_probabilities). If the probabilities p equal
+    # the priors pi, this ratio is the same for all classes, and so are the outputs.
     unknown = np.zeros_like(prior) if model.is_balanced else prior
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks whether the loss is finite
         loss, _ = loss_function.value_and_gradient(_with_repeated(known, unknown, len(examples.unknown)), targets)
