@@ -90,9 +90,9 @@ class CrossEntropy(Loss):
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         return np.log(probabilities)
 
-    # Let s be the outputs, p = softmax(s), and q the target probabilities, which sum to 1:
-    #   loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c,    so    ds_j = p_j - q_j.
-    # If a text has a single label, q is 1 for its class and 0 for all other classes.
+    # Let s be the outputs, p = softmax(s), and y the target probabilities, which sum to 1:
+    #   loss = -sum_c y_c log p_c = log sum_j exp(s_j) - sum_c y_c s_c,    so    ds_j = p_j - y_j.
+    # If a text has a single label, y is 1 for its class and 0 for all other classes.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         shifted = outputs - outputs.max(axis=1, keepdims=True)
         exponentials = np.exp(shifted)
