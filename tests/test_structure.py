@@ -221,7 +221,7 @@ def test_the_source_distribution_contains_all_files_of_the_repository(monkeypatc
             manifest.process_template_line(line)
     present = {name for name in listed.splitlines() if Path(name).exists()}
     inside_package = {name for name in present if name.startswith("nlptx/") and not name.endswith(".md")}
-    always = {"LICENSE", "README.md", "setup.cfg", "setup.py"}
+    always = {"LICENSE", "NOTICE", "README.md", "setup.cfg", "setup.py"}
     assert present - set(manifest.files) - inside_package - always == set()
 
 

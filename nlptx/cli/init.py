@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -80,6 +81,8 @@ def init(
         print_json({"output": folder, "files": paths})
         return
     common.reporter.note(f"wrote {', '.join(paths)}")
+    if find_spec("jinja2") is None:
+        common.reporter.note("warning: make writes reports, which need Jinja2: pip install 'nlptx[report]'")
     common.reporter.note(f"next: edit {folder}/settings/candidate.toml, then run make -C {folder}")
 
 

@@ -167,6 +167,18 @@ def test_make_notices_changes_in_a_file_that_settings_name(without_nlptx):
     assert kinds_of_commands(without_nlptx, ["all"]) == ["compare"] * 2 + ["crossvalidate", "evaluate"] + ["train"] * 3
 
 
+def test_the_program_may_have_a_path(without_nlptx):
+    lines = make(without_nlptx, ["-n", "all", "SEEDS=1 2", "NLPTX=/opt/bin/nlptx"]).splitlines()
+    assert [line.split()[:2] for line in lines if "nlptx" in line] == [["/opt/bin/nlptx", "compare"]]
+
+
+def test_a_warning_if_the_reports_cannot_be_written(work, tmp_path, monkeypatch):
+    paths = (work / "train.tsv", work / "test.tsv")
+    assert "Jinja2" not in call("init", tmp_path / "a", *paths).stderr
+    monkeypatch.setattr("nlptx.cli.init.find_spec", lambda name: None)
+    assert "reports, which need Jinja2: pip install 'nlptx[report]'" in call("init", tmp_path / "b", *paths).stderr
+
+
 def test_make_starts_an_interrupted_cross_validation_over_if_a_value_changed(without_nlptx, monkeypatch):
     exp = without_nlptx / "exp"
     monkeypatch.setenv("FAILS", "1")
