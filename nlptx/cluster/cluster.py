@@ -51,10 +51,9 @@ class Cluster:
             finishes one of them can start the other at once.
 
     Raises:
-        SettingsError: the address is invalid; or dask.distributed is not installed (raised on entering the ``with``
-            block).
-        NlptxError: no scheduler answers, there are no workers, or a worker does not meet the requirements (raised on
-            entering the ``with`` block).
+        SettingsError: the address is invalid.
+        NlptxError: dask.distributed is not installed, no scheduler answers, there are no workers, or a worker does not
+            meet the requirements (raised on entering the ``with`` block).
     """
 
     def __init__(

@@ -37,14 +37,13 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         A ``distributed.Client``; its methods have no type annotations.
 
     Raises:
-        SettingsError: dask.distributed is not installed.
-        NlptxError: no scheduler answers, or the local workers do not start.
+        NlptxError: dask.distributed is not installed, no scheduler answers, or the local workers do not start.
     """
     try:
         # The type is Any, because the functions of the module have no type annotations.
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise SettingsError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
+        raise NlptxError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
     import dask
 
     _silence_logs()

@@ -81,6 +81,16 @@ def die(folder, times, number):
 # ---------------------------------------------------------------- results
 
 
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(NlptxError, match=r"^a cluster needs dask.distributed") as caught,
+        connection.connected("local:1", print),
+    ):
+        pass
+    assert (type(caught.value), caught.value.hint) == (NlptxError, "pip install 'nlptx[cluster]'")
+
+
 def test_results_are_in_order_and_come_from_other_processes(connect):
     with connect() as cluster:
         assert list(cluster.map(square, range(40))) == [number * number for number in range(40)]
