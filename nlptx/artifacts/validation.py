@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,22 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.stored_array import StoredArray
-from nlptx.errors import CorruptError
+from nlptx.errors import CorruptError, DataError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
 # Maximum absolute value of a number in a training history: far above any real loss or step number, and small enough to
 # be plotted.
 _MAX_NUMBER = 1e15
+
+
+@contextmanager
+def checked_before_saving(what: str) -> Iterator[None]:
+    """Replace a CorruptError, raised by the checks that follow reading, by a DataError: ``what`` cannot be saved."""
+    try:
+        yield
+    except CorruptError as error:
+        raise DataError(f"{what} cannot be saved: {error.message}") from None
 
 
 def require_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:

@@ -40,12 +40,12 @@ class Decision(Protocol):
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""
 
-    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers (B, C) that are larger, the more a class is preferred, given probabilities (B, C).
+    def preferences(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the preference for each class, (B, C), given probabilities (B, C).
 
-        They are the ratios of the probabilities to the thresholds (multi-label) or to the priors (single-label, with
-        balanced class weights), or otherwise the probabilities. The predicted class of a single-label model has the
-        largest number of its text.
+        The preference is the ratio of the probability to the threshold of the class (multi-label) or to its prior
+        (single-label with balanced class weights), or otherwise the probability itself. A single-label model predicts
+        the class with the largest preference.
         """
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
@@ -73,14 +73,15 @@ class SingleLabelDecision:
         return p / p.sum(axis=1, keepdims=True)
 
     def choose(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
-        return self.ratios(p).argmax(axis=1)
+        return self.preferences(p).argmax(axis=1)
 
-    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def preferences(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if not self.balanced:
             return p
         ratios = p / self.priors
         largest = ratios.max(axis=1, keepdims=True)
-        # If several ratios are the largest, that of the most probable class is increased slightly.
+        # Rounding errors would decide between equal ratios. Therefore, the ratio of the most probable of these classes
+        # is made slightly larger than the others.
         chosen = np.where(ratios >= largest * (1 - _ROUNDING), p, 0).argmax(axis=1)
         ratios[np.arange(len(p)), chosen] = largest[:, 0] * (1 + _ROUNDING)
         return ratios
@@ -130,7 +131,7 @@ class MultiLabelDecision:
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         return [tuple(np.flatnonzero(row).tolist()) for row in chosen]
 
-    def ratios(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def preferences(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         return p / self.thresholds
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:

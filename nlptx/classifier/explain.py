@@ -104,7 +104,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     # different order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
-        chosen = int(model.decision.ratios(probabilities[None]).argmax()) if column is None else column
+        chosen = int(model.decision.preferences(probabilities[None]).argmax()) if column is None else column
         without = _without_each(overflow_safe, words.ids, len(ids)) + _without_marks(overflow_safe, words, len(ids))
         effects = probabilities[chosen] - np.clip(without[:, chosen], 0, 1)
         received, matrices = _attention(overflow_safe, ids, attention)

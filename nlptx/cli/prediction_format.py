@@ -88,7 +88,7 @@ def format_of_name(output: str) -> str | None:
 
 
 def choose_format(requested: str, json: bool, output: str) -> str:
-    """Return the format of the output, one of FORMATS; ``auto`` as the result stands for the format of the input.
+    """Return the format of the output, one of FORMATS. The result ``auto`` means: the same format as the input.
 
     Args:
         requested: value of ``--format``.

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact, load, write
+from nlptx.artifacts.validation import checked_before_saving
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND, index_type, matrix_artifact
-from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -60,11 +60,9 @@ class Cooccurrence:
             OutputError: the file cannot be written.
         """
         artifact = self.to_artifact()
-        try:
+        with checked_before_saving("the counts"):
             matrix_arrays(artifact, len(self.vocabulary))
             check_entries(self.matrix)
-        except CorruptError as error:
-            raise DataError(f"the counts cannot be saved: {error.message}") from None
         write(path, artifact)
 
     @classmethod

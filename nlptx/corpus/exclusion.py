@@ -36,7 +36,7 @@ class Exclusion:
 
     @classmethod
     def of(cls, options: ReadOptions) -> Exclusion | None:
-        """Read the table that the reading options name, or return None if they name none; see :meth:`read`."""
+        """Read the table of the rows to leave out, ``options.exclude``; None if it is not set. See :meth:`read`."""
         return None if options.exclude is None else cls.read(options.exclude)
 
     @classmethod

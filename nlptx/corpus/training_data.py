@@ -131,7 +131,7 @@ def read_training_data(
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
-    # Only the options that determine which texts are counted are recorded.
+    # The counts depend only on which texts are read, so options that do not change this are not recorded with them.
     counting = replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
     training.corpus = {
         "documents": read,

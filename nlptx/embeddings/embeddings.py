@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.artifacts.validation import read_tokenizer, read_vocabulary, require_array
+from nlptx.artifacts.validation import checked_before_saving, read_tokenizer, read_vocabulary, require_array
 from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import is_text_file, read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError
@@ -168,10 +168,8 @@ class Embeddings:
             OutputError: the file cannot be written, or the text format cannot represent a word.
         """
         artifact = self.to_artifact()
-        try:
+        with checked_before_saving("the word vectors"):
             self.from_artifact(artifact)
-        except CorruptError as error:
-            raise DataError(f"the word vectors cannot be saved: {error.message}") from None
         if is_text_file(file_name(path)):
             write_word2vec(path, self.vocabulary.words, self.vectors)
         else:

@@ -165,8 +165,8 @@ class TextClassifier(MetadataRequests, Parameters):
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
             return self._sort_columns(decision_values(self.model_.label_sets, probabilities), MIN_DECISION_VALUE)
-        ratios = self.model_.decision.ratios(probabilities)
-        logarithms = self._sort_columns(np.log(np.maximum(ratios, MIN_PROBABILITY)))
+        preferences = self.model_.decision.preferences(probabilities)
+        logarithms = self._sort_columns(np.log(np.maximum(preferences, MIN_PROBABILITY)))
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
 
     def score(

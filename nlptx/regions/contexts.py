@@ -76,7 +76,7 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return the root mean square of s over the classes for each word, (words,).
+    """Return, for each word, the root mean square of s (see the module docstring) over the classes, (words,).
 
     ``size`` is the vocabulary size. The other arguments are those of :func:`context_weights`.
     """

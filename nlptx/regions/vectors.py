@@ -101,7 +101,7 @@ def _components(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return the matrix D U L^(-1/4), with one row for each context word, (contexts, R)."""
+    """Return the matrix D U L^(-1/4) of the module docstring, (contexts, R): one row for each context word."""
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
     row, column = (positions_in(words, len(counts)) for words in (frequent, contexts))
 

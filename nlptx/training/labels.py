@@ -160,7 +160,7 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
 
 
 def _joined_notes(counts: Counter[str]) -> Iterator[str]:
-    """Yield a note if labels such as "a;b" and "b;c" are probably lists of labels, as they have parts in common."""
+    """Yield a note if labels are probably lists of labels, such as "a;b" and "b;c", which share the part "b"."""
     for separator in _SEPARATORS:
         joined = [label for label in counts if separator in label and not _DECIMAL_COMMA.fullmatch(label)]
         parts = {part.strip() for label in counts for part in label.split(separator)}

@@ -104,8 +104,8 @@ def validate(
     # the priors pi, this ratio is the same for all classes, and so are the outputs.
     unknown = np.zeros_like(prior) if model.is_balanced else prior
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks whether the loss is finite
-        loss, _ = loss_function.value_and_gradient(_with_repeated(known, unknown, len(examples.unknown)), targets)
-        correct = loss_function.correct(_with_repeated(known, prior, len(examples.unknown)), targets)
+        loss, _ = loss_function.value_and_gradient(_with_unknown(known, unknown, len(examples.unknown)), targets)
+        correct = loss_function.correct(_with_unknown(known, prior, len(examples.unknown)), targets)
     if weights is not None:
         loss = loss * weights[targets]
     if examples.weights is not None and examples.unknown_weights is not None:
@@ -114,9 +114,9 @@ def validate(
     return float(loss.mean()), float(correct.mean())
 
 
-def _with_repeated(outputs: NDArray, row: NDArray, count: int) -> NDArray[np.float64]:
-    """Return ``outputs`` (texts, outputs) as float64, followed by ``count`` copies of ``row`` (outputs,)."""
-    return np.concatenate([outputs.astype(np.float64), np.tile(row, (count, 1))])
+def _with_unknown(known: NDArray, unknown: NDArray, texts: int) -> NDArray[np.float64]:
+    """Add texts without a known word, all of which have the outputs ``unknown``, to the outputs of the other texts."""
+    return np.concatenate([known.astype(np.float64), np.tile(unknown, (texts, 1))])
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
