@@ -7,6 +7,7 @@ from collections.abc import Sequence
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Bit mask of each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_NO_DOTS, _ALL_DOTS, _AXIS = "\u2800", "\u28ff", "┤"
 
 # Maximum width of a curve, in characters; the labels on the y axis are not included.
 _WIDTH = 60
@@ -55,6 +56,19 @@ def curve(points: Sequence[tuple[float, float]], max_width: int = 80, height: in
             draw_dot(*(round(a + (b - a) * step / steps) for a, b in zip(previous, current, strict=True)))
         previous = current
     return [
-        f"{labels.get(row, ''):>{margin}} ┤{''.join(chr(0x2800 + cell) for cell in line)}"
+        f"{labels.get(row, ''):>{margin}} {_AXIS}{''.join(chr(ord(_NO_DOTS) + cell) for cell in line)}"
         for row, line in enumerate(cells)
     ]
+
+
+def as_ascii(character: str) -> str:
+    """Return an ASCII character that can replace a character of a chart; ``?`` for characters that charts do not use.
+
+    >>> as_ascii("▍"), as_ascii("⠒"), as_ascii("é")
+    ('#', '*', '?')
+    """
+    if character in _EIGHTHS:
+        return "#"
+    if _NO_DOTS <= character <= _ALL_DOTS:
+        return " " if character == _NO_DOTS else "*"
+    return "|" if character == _AXIS else "?"

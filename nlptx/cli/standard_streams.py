@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
 import sys
 
+from nlptx.cli.charts import as_ascii
+
 # Operating-system error codes for a device that can no longer be written to.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Name of the codec error handler that replaces characters that a stream cannot encode.
+_REPLACE = "nlptx.replace"
 
 
 def repair_streams() -> bool:
@@ -28,8 +33,18 @@ def repair_streams() -> bool:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for name in ("stdout", "stderr"):
-        getattr(sys, name).reconfigure(errors="replace")
+        getattr(sys, name).reconfigure(errors=_REPLACE)
     return closed
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    """Replace each character that a stream cannot encode, and return the position at which encoding continues."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(as_ascii, error.object[error.start : error.end])), error.end
+
+
+codecs.register_error(_REPLACE, _replacement)
 
 
 def name_of_cause(error: OSError, closed: bool) -> str | None:

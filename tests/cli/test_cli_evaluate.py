@@ -360,9 +360,14 @@ def test_info_shows_the_size_and_digest_of_foreign_vectors(foreign):
     assert hashlib.sha256(vectors).hexdigest() in description.text
 
 
-@pytest.mark.parametrize("words", ["info model.npz", "explain -m model.npz great"])
-def test_reports_work_with_a_narrow_output_encoding(words, work):
-    run(*words.split(), cwd=work, env={"PYTHONIOENCODING": "latin-1"})
+@pytest.mark.parametrize(
+    ("words", "drawn"),
+    [("info model.npz", r"\d\.\d{3} \|\**"), ("explain -m model.npz great awful", r"[+-]\d\.\d{4} +-?#+")],
+)
+def test_charts_are_drawn_in_ascii_if_the_output_encoding_is_narrow(words, drawn, work):
+    shown = run(*words.split(), cwd=work, env={"PYTHONIOENCODING": "latin-1"}).text
+    assert re.search(drawn, shown)
+    assert "?" not in shown
 
 
 @pytest.mark.parametrize(
