@@ -60,7 +60,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure the distribution on texts whose words are included in the counts; None without counts or tokens.
+        """Measure the distribution on the texts whose words were counted. Return None if there are no counts or tokens.
 
         Args:
             vocabulary: words and their counts.

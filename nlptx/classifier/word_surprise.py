@@ -62,7 +62,7 @@ class WordSurprise:
 
     @cached_property
     def _spelling(self) -> Spelling:
-        # The spelling is learned on first use, because it takes a few milliseconds, and many inputs do not need it.
+        # Computed on first use, because this takes a few milliseconds and many inputs do not need it.
         return Spelling([word for word in self._vocabulary.words if not self._is_negated(word)])
 
     def _is_negated(self, word: str) -> bool:

@@ -151,7 +151,8 @@ class Reporter:
         Args:
             title: the title.
             lines: the lines of text.
-            records: whether each line is a record. Records are wrapped only on a terminal, but other lines always.
+            records: whether each line is a record. Records are wrapped only on a terminal; other lines are
+                always wrapped.
         """
         from rich.text import Text
 

@@ -53,7 +53,8 @@ class SpilledMatrix:
             remaining: fraction of the corpus that is not in temporary files yet, including ``share``.
 
         Raises:
-            OutputError: there is not enough disk space for the remaining partial matrices, and for the sum of all.
+            OutputError: there is not enough disk space for the remaining partial matrices and the sum of all partial
+                matrices.
         """
         of_corpus = BYTES_PER_ENTRY * len(self.columns) / share
         budget.require(round((remaining + 1) * of_corpus))

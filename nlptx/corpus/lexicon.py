@@ -12,8 +12,8 @@ from nlptx.io.paths import FilePath, file_name
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
-    The first line is a header if its second column is not a number. A number with a decimal comma and the number "nan"
-    cause an error, even in the first line. Empty lines and further columns are ignored. If a word occurs more than
+    The first line is a header if its second column is not a number. A decimal comma, "nan" and "inf" in the second
+    column are errors, even in the first line. Empty lines and further columns are ignored. If a word occurs more than
     once, its last value is used.
 
     Raises:

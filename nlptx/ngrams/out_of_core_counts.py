@@ -139,7 +139,7 @@ def class_counts(
     texts of the fold that contain the n-gram.
 
     Args:
-        blocks: matrix N (texts, G), which is 1 where a text contains an n-gram and 0 elsewhere.
+        blocks: matrix (texts, G), which is 1 where a text contains an n-gram and 0 elsewhere.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         classes: C, the number of classes.
         weights: (texts,) weight of each text.

@@ -61,7 +61,7 @@ def frequent_ngrams(
     for of_words, of_pairs in workers.map(count_words_and_pairs, in_groups(texts, _WORDS_PER_GROUP)):
         word_counts += of_words
         pairs = _without_rarest(pairs + of_pairs)
-    row, column, pair_counts = _entries(pairs, _least(pairs.data, max_longer))
+    row, column, pair_counts = _entries(pairs, _threshold(pairs.data, max_longer))
     pair_keys = row * base + column
     known = KeyIndex(pair_keys)
     triples = sp.csr_matrix((len(pair_keys), base), dtype=np.int32)  # rows: the first two words; columns: the third
@@ -103,17 +103,17 @@ def _without_rarest(counts: sp.csr_matrix) -> sp.csr_matrix:
     return counts
 
 
-def _least(counts: NDArray[np.int32], max_results: int) -> int:
+def _threshold(counts: NDArray[np.int32], max_results: int) -> int:
     """Return the lowest of the ``max_results`` highest counts, or _MIN_COUNT if the lowest is smaller."""
     if len(counts) <= max_results:
         return _MIN_COUNT
     return max(_MIN_COUNT, int(np.partition(counts, -max_results)[-max_results]))
 
 
-def _entries(counts: sp.csr_matrix, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows, columns and values of all counts of at least ``least``, in order of rows and columns."""
+def _entries(counts: sp.csr_matrix, min_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows, columns and values of all counts of at least ``min_count``, sorted by row and column."""
     counts.sort_indices()
-    kept = np.flatnonzero(counts.data >= least)
+    kept = np.flatnonzero(counts.data >= min_count)
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[kept]
     return rows, counts.indices[kept].astype(np.int64), counts.data[kept].astype(np.int64)
 

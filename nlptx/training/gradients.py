@@ -188,7 +188,7 @@ class BatchGradients:
 
 
 def clip(result: BatchGradient, max_norm: float) -> float:
-    """Scale the gradients in place so that their joint norm is at most ``max_norm``. Return the norm before scaling.
+    """Scale the gradients in place so that their global norm is at most ``max_norm``. Return the norm before scaling.
 
     If ``max_norm`` is 0, the gradients are not scaled.
     """

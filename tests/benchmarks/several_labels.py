@@ -1,7 +1,7 @@
 """Compares nlptx with TF-IDF and one logistic regression per label on texts with several labels.
 
 The texts are made from the TREC questions (Li & Roth 2002), with 6, 20 and 60 labels. The questions are shuffled, and a
-quarter of them is set aside for testing. Then one to three consecutive questions, all for training or all for testing,
+quarter of them are set aside for testing. Then one to three consecutive questions, all for training or all for testing,
 are joined into one text. Each question is in only one text. There are six types of questions. The labels of a text
 include the types of its questions. If there are more than six labels, the additional labels are pairs of a type and a
 content word, such as LOC and "city": the most frequent pairs in the training questions. A text has a pair as a label if
