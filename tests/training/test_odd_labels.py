@@ -237,8 +237,9 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     assert model.ngram_features is None
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
-        "too few texts to hold any out for validation: the weights of the last epoch are kept, and it is unknown how"
-        " good the model is; so few texts are rarely enough, unless training starts from a model (`start`)",
+        "2 texts are too few to hold out a share of 0.1 (`valid_share`) for validation: the weights of the last epoch"
+        " are kept, and it is unknown how good the model is; use more texts or a larger share, or start from a model"
+        " (`start`)",
         "no n-gram features: they require two labels with at least two texts each",
     ]
 
@@ -315,7 +316,7 @@ def test_train_reports_missing_ngram_features_and_validation(work, tmp_path):
     words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     notes = run(*words, cwd=tmp_path).stderr
     assert "no n-gram features: they require two labels with at least two texts each" in notes
-    assert "too few texts to hold any out" in notes
+    assert "30 texts are too few to hold out a share of 0.1 (--valid-share)" in notes
     assert run(*words, "--quiet", cwd=tmp_path).stderr == ""
 
 
