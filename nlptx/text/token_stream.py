@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.processes import is_only_thread
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, group_by_size
 from nlptx.text.negated_ids import marked
@@ -58,7 +59,12 @@ class TokenStream:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
         scanner = scanner_of(tokenizer)
         parts = group_by_size(blocks, self._chunk)
-        for chunk in workers.map(lambda part: marked(words_to_ids(part, scanner), tokenizer), parts):
+        head = list(itertools.islice(parts, 2))
+        # A process is not worth starting for a single chunk. Reading `blocks` may have started a thread.
+        isolated = len(head) > 1 and is_only_thread()
+        parts = itertools.chain(head, parts)
+        del head  # the first chunks need not stay in memory
+        for chunk in workers.map(lambda part: marked(words_to_ids(part, scanner), tokenizer), parts, isolated=isolated):
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:

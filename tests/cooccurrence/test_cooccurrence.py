@@ -325,16 +325,24 @@ def test_a_missing_folder_for_temporary_files(tmp_path):
         count_in(MemoryBudget(5_000, str(tmp_path / "nowhere")), sample(), min_count=1)
 
 
-def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
+@pytest.mark.parametrize("workers", [Workers(1), Workers(2), Workers(2, processes=True)], ids=["1", "2", "2 processes"])
+def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch, workers):
     # The number of words exceeds the initial capacity of the running totals, which grow chunk by chunk.
     monkeypatch.setattr(token_stream, "_CHUNK", 5000)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
     stream = token_stream.TokenStream(MemoryBudget())  # large enough that no temporary file is needed
-    stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), Workers(1))
+    stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), workers)
     assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
     numbers = {number: word.decode() for word, number in stream.word_ids.items()}
     assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
+
+
+def test_no_process_is_started_for_a_single_chunk(monkeypatch):
+    monkeypatch.setattr("nlptx.runtime.processes.Process", None)  # starting a process would fail
+    stream = token_stream.TokenStream(MemoryBudget())
+    stream.read(in_blocks(["a good film"]), Tokenizer("spaces"), Workers(2, processes=True))
+    assert stream.counts() == {b"a": 1, b"good": 1, b"film": 1}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
