@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
+from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.text.spelling_matrix import spelling_matrix
 
 # Minimum number of texts in which a character n-gram must occur.
@@ -51,6 +52,7 @@ def ngram_rows(
     vocabulary: Sequence[str],
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
+    workers: Workers = SERIAL,
 ) -> NgramRows:
     """Return the words and frequent longer n-grams of the first ``num_counted`` texts, and a row for each text.
 
@@ -64,16 +66,18 @@ def ngram_rows(
             included, because their character n-grams occur in other words too.
         text_weights: (num_counted,) weight of each counted text, or None. A text with a weight of 2 counts as two
             texts.
+        workers: pool of threads or processes; its size does not change the result.
     """
     words = len(vocabulary)
-    first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
-    known, text_counts = count_occurrences(first, text_weights)
+    parts = texts[:num_counted], texts[num_counted:]
+    first, more = (ngrams_of_texts(part, order, words, workers) for part in parts)
+    known, text_counts = count_occurrences(first, text_weights, workers)
     # The keys of single words are the word ids + 1; they are smaller than all other keys.
     included = (text_counts >= min_texts) | (known <= words)
     known, text_counts = known[included], text_counts[included]
     total = num_counted if text_weights is None else text_weights.sum()
     idf = _inverse_frequencies(text_counts, total)
-    rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
+    rows = divide_by_root(presence_matrix(first + more, known, workers), words_of(texts))
     spelled = [vocabulary[key - 1] for key in known[: np.searchsorted(known, words, side="right")].tolist()]
     characters = _character_matrix(spelled, rows[:num_counted, : len(spelled)], text_weights, total)
     characters.resize(len(known), characters.shape[1])

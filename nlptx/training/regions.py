@@ -22,10 +22,12 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY
+from nlptx.ngrams.feature_settings import groups_of
 from nlptx.regions import RegionClassifier, RegionNgrams
 from nlptx.regions.contexts import context_weights
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
 from nlptx.regions.vectors import fit_vectors
+from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
@@ -74,10 +76,20 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
     outputs_by_loss = {}
     if len(data.valid):
         of_network = outputs_of(model, data.valid, context.workers)
-        outputs_by_loss = {"network_loss": of_network, "region_loss": classifier.outputs(list(data.valid.ids))}
+        of_regions = region_outputs(classifier, data.valid.ids, context.workers)
+        outputs_by_loss = {"network_loss": of_network, "region_loss": of_regions}
     weights, record = fuse(model, outputs_by_loss, data.valid, _prior(data.train.texts().total_weight), _DEVIATION)
     model.regions = RegionFusion(classifier, (weights[0], weights[1]))
     model.history["regions"] = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]} | record
+
+
+def region_outputs(classifier: RegionClassifier, texts: RaggedArray, workers: Workers) -> NDArray:
+    """Return the outputs (texts, outputs) of a region classifier, computed for a group of texts at a time.
+
+    There must be at least one text, and each text must have at least one word.
+    """
+    groups = groups_of(texts, np.arange(len(texts)))
+    return np.concatenate(list(workers.map(lambda rows: classifier.outputs(list(texts.take(rows))), groups)))
 
 
 def without_new_regions(

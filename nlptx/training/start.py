@@ -48,6 +48,7 @@ from nlptx.training.correction import (
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
+from nlptx.training.regions import region_outputs
 from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
@@ -110,7 +111,15 @@ def start_from(
     first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
-    ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, encoded.vocabulary.words, min_texts, texts.weights)
+    ngrams = ngram_rows(
+        data.train.ids,
+        len(texts),
+        settings.ngrams,
+        encoded.vocabulary.words,
+        min_texts,
+        texts.weights,
+        context.workers,
+    )
     scale = PooledScale.of(pooled, texts.weights)
     correction, contributions = cross_fit_correction(
         ngrams,
@@ -157,24 +166,28 @@ def start_from(
         return model, data
     if model.regions is not None:
         # The region filters are not trained further, so their scores are computed once and added to the features.
-        region_outputs = model.regions.classifier.outputs(list(data.train.ids))
-        contributions = contributions + (region_outputs @ to_scores(model.network.loss)).astype(np.float32)
-    example_features = ExampleFeatures.collected(
-        _batches(converted, data.train.ids, contributions), len(data.train), context.budget
-    )
+        outputs = region_outputs(model.regions.classifier, data.train.ids, context.workers)
+        contributions = contributions + (outputs @ to_scores(model.network.loss)).astype(np.float32)
+    batches = _batches(converted, data.train.ids, contributions, context.workers)
+    example_features = ExampleFeatures.collected(batches, len(data.train), context.budget)
     return model, replace(data, train=replace(data.train, ngram_features=example_features))
 
 
-def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
+def _batches(
+    features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32], workers: Workers
+) -> Iterator[FeatureBatch]:
     """Yield the n-gram features of groups of texts.
 
     The first E text features are the outputs of the ratio model. To these, the scores ``contributions`` (texts,
     E) of the correction and the region filters are added.
     """
-    for rows in groups_of(texts, np.arange(len(texts))):
+
+    def batch(rows: NDArray[np.intp]) -> FeatureBatch:
         token_features, text_features = features.arrays_of(list(texts.take(rows)))
         text_features[:, : contributions.shape[1]] += contributions[rows]
-        yield FeatureBatch(rows, texts.lengths[rows], token_features, text_features)
+        return FeatureBatch(rows, texts.lengths[rows], token_features, text_features)
+
+    return workers.map(batch, groups_of(texts, np.arange(len(texts))))
 
 
 def _pooled_and_scores(

@@ -62,6 +62,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         model.vocabulary.words,
         model.settings.ngram_min_texts or automatic_min_texts(_num_words(train), model.settings, len(model.labels)),
         train.weights,
+        context.workers,
     )
     fold = assign_folds(
         train.targets, min(FOLDS, len(train)), generator(context.seed, Stream.FOLDS), first_copies(train.ids)
