@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from nlptx.experiments.experiment import Experiment
 from nlptx.regions.stored_regions import MAX_BYTES
-from nlptx.runtime.memory import available_memory
+from nlptx.runtime.resources import available_memory
 from nlptx.runtime.workers import Workers
 
 # Estimated memory of one training run, in bytes: an amount for the program and the model, and an amount per character

@@ -63,16 +63,17 @@ def fit_out_of_core(
     budget: MemoryBudget,
 ) -> tuple[NgramFeatures, ExampleFeatures]:
     """Fit the n-gram features. :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
-    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    others = unlabelled if settings.components else []  # only the components use the texts without labels
+    on_count = step_counter("counting n-grams", len(texts) + len(others), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
     unlabelled_sets = ngrams_of_texts(
-        counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget
+        counted(others, on_count, len(texts)), settings.order, settings.words, workers, budget
     )
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
-    total = weights.sum() + len(unlabelled)
+    total = weights.sum() + len(others)
     min_total = min_texts_for_components(total) if settings.components else sys.maxsize
     max_ngrams = _MAX_WEIGHTS // width if settings.may_drop else None
     limits = settings.min_texts, min_total, max_ngrams

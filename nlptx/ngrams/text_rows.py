@@ -93,7 +93,8 @@ def text_rows(
         budget: memory limit; it does not change the result.
     """
     texts, words = len(labelled), words_of(labelled)
-    on_count = step_counter("counting n-grams", texts + len(unlabelled), on_progress)
+    total_counted = texts + (len(unlabelled) if settings.components else 0)
+    on_count = step_counter("counting n-grams", total_counted, on_progress)
     sets = ngrams_of_texts(counted(labelled, on_count), settings.order, settings.words, workers, budget)
     lexicon_feature = None if lexicon is None else lexicon.rows(sets, labelled)
     counts = count_occurrences(sets, text_weights, workers)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from nlptx.runtime.processes import forked, is_only_thread
-from nlptx.runtime.workers import default_jobs
+from nlptx.runtime.resources import available_cores
 
 T = TypeVar("T")
 
@@ -20,13 +20,13 @@ def in_background(items: Callable[[], Iterable[T]], size: Callable[[T], int], ba
     Args:
         items: function that returns the items. The items and all errors must be picklable.
         size: function that returns the size of an item.
-        batch_size: total size of the items of a batch, except that the last item may exceed it.
+        batch_size: a batch ends as soon as the total size of its items reaches this number.
 
     Raises:
         NlptxError: the process was killed.
     """
     batches = _batches(items, size, batch_size)
-    functions = [lambda _: next(batches, None)] if default_jobs() > 1 and is_only_thread() else []
+    functions = [lambda _: next(batches, None)] if available_cores() > 1 and is_only_thread() else []
     with forked(functions) as processes:
         if not processes:
             yield from items()

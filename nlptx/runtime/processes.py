@@ -173,7 +173,16 @@ def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
     try:
         _send(results, (work(item), None))
     except Exception as error:  # the parent raises the error
-        _send(results, (None, error))
+        _send(results, (None, _picklable(error)))
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return the error itself or, if it cannot be pickled, an NlptxError with the same message."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return NlptxError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _close_all_but(*kept: int) -> None:

@@ -6,7 +6,6 @@ not compete with the workers. Results are returned in the order of the items.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from typing import Any, Self, TypeVar
 from nlptx.errors import SettingsError
 from nlptx.runtime import blas_limit
 from nlptx.runtime.processes import Process, forked, is_only_thread
+from nlptx.runtime.resources import available_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,7 +60,7 @@ class Workers:
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
-        self.jobs = jobs or default_jobs()
+        self.jobs = jobs or available_cores()
         self.processes = processes
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
@@ -101,8 +101,10 @@ class Workers:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._end_ranks()
-        blas_limit.LIMIT.release()
+        try:
+            self._end_ranks()
+        finally:
+            blas_limit.LIMIT.release()
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
@@ -212,11 +214,6 @@ class Workers:
 
 # A single worker, which is the calling thread; it is the default of optional ``workers`` arguments.
 SERIAL = Workers(1)
-
-
-def default_jobs() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _ask(idle: list[Process], item: Any) -> Any:

@@ -61,9 +61,16 @@ def check_lexicon(lexicon: Any) -> dict[str, float]:
     for word, value in lexicon.items():
         if not isinstance(word, str):
             raise InputTypeError(f"`lexicon` has the key {with_type(word)}; expected a str")
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
             raise InputTypeError(f"`lexicon[{word!r}]` is {with_type(value)}; expected a finite number")
     return {word: float(value) for word, value in lexicon.items()}
+
+
+def _is_finite(value: Real) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int that is too large for a float
+        return False
 
 
 def check_text(value: Any, name: str) -> None:

@@ -44,7 +44,7 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
         if not is_mask and (isinstance(weight, bool) or not isinstance(weight, Real)):
             mixed = ", because other weights are not bool" if isinstance(weight, bool | np.bool_) else ""
             raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number{mixed}")
-        if not 0 <= float(weight) <= MAX_WEIGHT:
+        if not 0 <= weight <= MAX_WEIGHT:
             raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {MAX_WEIGHT:g}")
     result = np.array(values, np.float64)
     if texts and not result.any():

@@ -81,7 +81,9 @@ def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path):
     assert files[0] == files[1]
 
 
-@pytest.mark.parametrize("lexicon", [["good"], {"good": "1"}, {"good": float("nan")}, {1: 1.0}, {"good": True}])
+@pytest.mark.parametrize(
+    "lexicon", [["good"], {"good": "1"}, {"good": float("nan")}, {1: 1.0}, {"good": True}, {"good": 10**400}]
+)
 def test_a_lexicon_maps_words_to_finite_numbers(lexicon):
     with pytest.raises(InputTypeError, match="lexicon"):
         trained(lexicon)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no process is f
 def forking(monkeypatch):
     """Allows forking, although the tests may run in a process with other threads and on a single core."""
     monkeypatch.setattr(background, "is_only_thread", lambda: True)
-    monkeypatch.setattr(background, "default_jobs", lambda: 2)
+    monkeypatch.setattr(background, "available_cores", lambda: 2)
 
 
 def numbers(count, after=lambda: None):
@@ -96,7 +96,7 @@ def test_the_process_ends_with_the_iterator():
 
 
 def test_no_process_is_forked_beside_another_thread(monkeypatch):
-    monkeypatch.setattr(background, "default_jobs", lambda: 2)
+    monkeypatch.setattr(background, "available_cores", lambda: 2)
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)
     thread.start()
@@ -213,7 +213,7 @@ from nlptx.runtime import background
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 folders._MIN_ARCHIVE_BYTES = 0
-background.default_jobs = lambda: 2
+background.available_cores = lambda: 2
 try:
     main()
 finally:

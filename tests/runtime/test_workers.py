@@ -272,6 +272,10 @@ from nlptx.errors import DataError
 from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 
+class TwoArguments(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")  # pickle would call this class with one argument
+
 shared, parent, array = object(), os.getpid(), shared_zeros((4, 2), np.int64)
 reading, writing = os.pipe()
 
@@ -282,6 +286,8 @@ def work(task, rank):
         os._exit(1)
     if task == "unpicklable" and rank == 1:
         return lambda: None  # cannot be pickled
+    if task == "unpicklable error" and rank == 1:
+        raise TwoArguments("two", "arguments")
     array[rank] += array[3]
     signals = [signal.getsignal(number) == signal.SIG_IGN for number in (signal.SIGINT, signal.SIGTERM)]
     try:
@@ -303,7 +309,7 @@ with Workers(3, processes=True) as workers:
         except DataError as error:
             print(error)
     assert [result[0] for result in workers.run_all(work, None)] == [0, 1, 2]  # results of this task, not an older one
-for task in ("leave", "unpicklable"):
+for task in ("leave", "unpicklable", "unpicklable error"):
     try:
         with Workers(3, processes=True) as workers:
             workers.run_all(work, task)
@@ -322,7 +328,7 @@ def test_ranks_share_memory_and_return_results_and_errors():
     start, unpicklable, end = done.stdout.removesuffix("alone\n").rpartition("Can't ")  # Python's message
     assert start == errors + KILLED
     assert unpicklable, done.stdout
-    assert end.count("\n") == 1
+    assert end.splitlines()[1:] == ["TwoArguments: two arguments"]
 
 
 BUSY_OUTPUT = """

@@ -296,6 +296,7 @@ def test_very_large_and_small_weights_yield_finite_parameters():
         ([1.0, np.nan], r"`sample_weight\[1\]` is nan", DataError),
         ([1, -1], r"`sample_weight\[1\]` is -1", DataError),
         ([1, 1e308], r"`sample_weight\[1\]` is 1e\+308", DataError),
+        ([1, 10**400], r"`sample_weight\[1\]` is 1000", DataError),
         ([1, np.inf], r"`sample_weight\[1\]` is inf", DataError),
         ([0, 0], "all texts are 0", DataError),
         ([1], "`sample_weight` has 1; expected one weight per text", DataError),

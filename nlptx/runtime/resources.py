@@ -1,0 +1,57 @@
+"""Determines how many cores and how much memory this process and its children may use.
+
+Inside a container, the files directly in _CONTROL_GROUP belong to the container's own control group.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+_MEMINFO = Path("/proc/meminfo")
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
+
+
+def available_cores() -> int:
+    """Return the number of cores, at least 1: those assigned to this process, or fewer if a container limits its time.
+
+    A container that may use the time of 1.5 cores has 2 cores.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # The time in microseconds that all processes may use in a period, or "max"; and the length of the period.
+    quota, _, period = _content("cpu.max").partition(" ")
+    limited = quota.isdecimal() and period.isdecimal() and int(period)
+    return max(min(cores, math.ceil(int(quota) / int(period))), 1) if limited else cores
+
+
+def available_memory() -> int | None:
+    """Return the free memory of the machine or of the container, whichever is less, in bytes; None if unknown."""
+    free = [number for number in (_of_machine(), _of_control_group()) if number is not None]
+    return min(free) if free else None
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _of_control_group() -> int | None:
+    """Return the free bytes within the container's memory limit."""
+    limit, used = _content("memory.max"), _content("memory.current")
+    if not (limit.isdecimal() and used.isdecimal()):
+        return None
+    # The memory in use includes copies of files that were read. The system frees those that are inactive when needed.
+    cached = [line.split()[1] for line in _content("memory.stat").splitlines() if line.startswith("inactive_file ")]
+    return max(int(limit) - int(used) + sum(map(int, cached)), 0)
+
+
+def _content(name: str) -> str:
+    """Return the content of a file of the control group; an empty string if it cannot be read."""
+    try:
+        return (_CONTROL_GROUP / name).read_text().strip()
+    except OSError:
+        return ""
