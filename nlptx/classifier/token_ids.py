@@ -41,7 +41,7 @@ class TokenIds:
         """Return the word ids that a model reads in each text; see :meth:`.Vocabulary.ids_read`."""
         ids_read = self.vocabulary_ids.copy()
         unknown = np.flatnonzero(ids_read < 0).tolist()
-        ids_read[unknown] = [vocabulary.forms.known_form(as_text(self.words[number])) for number in unknown]
+        ids_read[unknown] = [vocabulary.forms.id_of_form(as_text(self.words[number])) for number in unknown]
         ids = ids_read[self.indices]
         positions = np.flatnonzero(ids >= 0)
         ends = np.searchsorted(positions, np.cumsum(self.lengths))

@@ -151,8 +151,7 @@ class Reporter:
         Args:
             title: the title.
             lines: the lines of text.
-            records: whether each line is a record. Records are wrapped only on a terminal; other lines are
-                always wrapped.
+            records: whether each line is a record. Records are wrapped only on a terminal, and other lines everywhere.
         """
         from rich.text import Text
 

@@ -82,17 +82,29 @@ def fit_ngram_features(
         passage.)
 
     Raises:
+        NlptxError: a process was killed, or the power iteration does not converge.
         OutputError: the temporary files cannot be written.
     """
     budget = budget or MemoryBudget.unlimited()
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
-        given = texts, targets, settings, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
-        return fit_out_of_core(*given)
+        return fit_out_of_core(
+            texts,
+            targets,
+            settings,
+            rng,
+            unlabelled=unlabelled,
+            workers=workers,
+            passages=passages,
+            on_progress=on_progress,
+            text_weights=text_weights,
+            lexicon=lexicon,
+            budget=budget,
+        )
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
     prepared = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
-    known, weights, scaled, lexicon_feature, rows, components, row_of = prepared
+    known, ngram_importance, scaled, lexicon_feature, rows, components, row_of = prepared
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
@@ -106,10 +118,10 @@ def fit_ngram_features(
             outputs += lexicon_feature[held_out] @ lexicon_slope[None]
         if components is not None:
             bias = np.concatenate([bias, latent_bias]).astype(np.float32)
-            features = replace(features, bias=bias, latent=latent, importance=weights)
+            features = replace(features, bias=bias, latent=latent, importance=ngram_importance)
             self_outputs = np.hstack([self_outputs, component_outputs])
-            important = weights > 0
-            outputs = np.hstack([outputs, rows[held_out] @ (latent[important] / weights[important, None])])
+            important = ngram_importance > 0
+            outputs = np.hstack([outputs, rows[held_out] @ (latent[important] / ngram_importance[important, None])])
         if lexicon is not None:
             features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * lexicon_slope)
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[held_out])
@@ -123,14 +135,18 @@ def fit_ngram_features(
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
+        # A text with too few n-grams has no row, so another row is used here. This does not matter, because such a text
+        # contributes nothing to its own outputs.
         rows_of_texts = components.rows[row_of[[passage.text for passage in passages]]]
-        overlaps = unit_rows(passage_ngrams, known, weights, workers).multiply(rows_of_texts)
+        overlaps = unit_rows(passage_ngrams, known, ngram_importance, workers).multiply(rows_of_texts)
         return np.asarray(overlaps.sum(axis=1), np.float32).ravel()
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    data = ModelData(scaled, targets, settings, parts, lexicon_feature, text_weights, components, row_of, weights)
+    data = ModelData(
+        scaled, targets, settings, parts, lexicon_feature, text_weights, components, row_of, ngram_importance
+    )
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
     left_out = chain([np.zeros(len(texts), bool)], (fold == number for number in range(folds)))
     final, *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1), left_out)

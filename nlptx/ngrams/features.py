@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.radix_sort import radix_argsort
-from nlptx.runtime.slices import split_by_lengths
 
 Lengths = Sequence[int] | NDArray[np.integer]
 
@@ -79,13 +78,8 @@ class NgramFeatures(PickledWithoutCache):
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
         """Return the features of a text given as word ids (T,)."""
-        return self.of_texts([ids])[0]
-
-    def of_texts(self, texts: Sequence[NDArray[np.integer]]) -> list[TextFeatures]:
-        """Return the features of each text. Each text is given as word ids (T,)."""
-        lengths = np.array([len(ids) for ids in texts])
-        token_features, text_features = self.arrays_of(texts)
-        return list(map(TextFeatures, split_by_lengths(token_features, lengths), text_features))
+        token_features, text_features = self.arrays_of([ids])
+        return TextFeatures(token_features, text_features[0])
 
     def arrays_of(
         self, texts: Sequence[NDArray[np.integer]], *, needs_token_features: bool = True

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
+from nlptx.ngrams.occurrences import divide_by_root, document_frequencies, ngrams_of_texts, presence_matrix, words_of
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.text.spelling_matrix import spelling_matrix
 
@@ -71,7 +71,7 @@ def ngram_rows(
     words = len(vocabulary)
     parts = texts[:num_counted], texts[num_counted:]
     first, more = (ngrams_of_texts(part, order, words, workers) for part in parts)
-    known, text_counts = count_occurrences(first, text_weights, workers)
+    known, text_counts = document_frequencies(first, text_weights, workers)
     # The keys of single words are the word ids + 1; they are smaller than all other keys.
     included = (text_counts >= min_texts) | (known <= words)
     known, text_counts = known[included], text_counts[included]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -73,7 +74,7 @@ class OccurrenceBlocks:
             """Return the columns of the entries of N in a group of texts, and the number of entries of each text."""
             columns = index.find(group.keys)
             is_known = columns < len(known)
-            ends = np.append(0, np.cumsum(is_known, dtype=np.int32))[np.cumsum(group.sizes)]
+            ends = np.append(np.int32(0), np.cumsum(is_known, dtype=np.int32))[np.cumsum(group.sizes)]
             return columns[is_known].astype(np.int32), np.diff(ends, prepend=np.int32(0))
 
         counts = [np.zeros(0, np.int32)]
@@ -162,8 +163,8 @@ def _sum_of_group(shared: tuple[Callable[[S, slice, sp.csr_matrix], NDArray], S]
 def _cut(entries: SpilledArray, entry_counts: NDArray[np.int32]) -> Iterator[_Block]:
     """Yield the blocks, given the columns of all entries of N and the number of entries of each text."""
     ends = np.cumsum(entry_counts, dtype=np.int64)
-    last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
-    for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
+    cuts = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
+    for low, high in pairwise([0, *cuts.tolist(), len(ends)]):
         if low < high:
             start = int(ends[low - 1]) if low else 0
             yield _Block(slice(low, high), partial(_read, entries, entry_counts[low:high], start, int(ends[high - 1])))

@@ -108,7 +108,7 @@ def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 
-def count_occurrences(
+def document_frequencies(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
     """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts containing each."""
@@ -131,7 +131,7 @@ def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]
 def count_in_range(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, bounds: tuple[int, float]
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Count like :func:`count_occurrences`, but only the keys from ``bounds[0]`` to ``bounds[1]`` (exclusive)."""
+    """Count like :func:`document_frequencies`, but only the keys from ``bounds[0]`` to ``bounds[1]`` (exclusive)."""
     low, high = bounds
     chosen, weights, done = [np.zeros(0, np.int64)], [np.zeros(0)], 0
     for group in sets:
@@ -150,7 +150,7 @@ def count_in_range(
     return every[first], np.diff(first, append=len(every))
 
 
-def frequent_ngrams(
+def ngrams_in_enough_texts(
     labelled: tuple[NDArray[np.int64], NDArray],
     unlabelled: tuple[NDArray[np.int64], NDArray],
     min_labelled: float,
@@ -159,7 +159,7 @@ def frequent_ngrams(
     """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts in total.
 
     Args:
-        labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
+        labelled: n-grams of the labelled texts, with their counts, from :func:`document_frequencies`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts that contain an n-gram.
         min_total: minimum number of texts, labelled and unlabelled together. An n-gram that reaches this minimum is

@@ -113,6 +113,7 @@ def fit_out_of_core(
 
     def batches() -> Iterator[FeatureBatch]:
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
+        # The range comes first, so that zip does not take the models fitted on all texts, which are used below.
         for number, fold_models in zip(range(folds), fitted, strict=False):
             yield from _features_of_fold(fold_models, texts, fold == number, settings, workers)
             # Every text helps to determine the LSA components, and thus contributes to the outputs for its own

@@ -78,6 +78,7 @@ def find_known(
     ranges = max(workers.jobs, min(ranges, _MAX_RANGES))
 
     def count(bounds: tuple[int, float]) -> Counts:
+        """Count the n-grams in a range of keys. The minimum may be raised meanwhile, which only saves memory."""
         labelled, others = (
             count_in_range(labelled_sets, text_weights, bounds),
             count_in_range(unlabelled_sets, None, bounds),

@@ -17,7 +17,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, step_counter
 from nlptx.ngrams.features import NgramFeatures
-from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
+from nlptx.ngrams.occurrences import divide_by_root, document_frequencies, ngrams_of_texts, presence_matrix, words_of
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels, label_matrix
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
@@ -68,7 +68,7 @@ def fit_sparse_features(
     words = words_of(texts)
     on_count = step_counter("counting n-grams", len(texts), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
-    known, text_counts = count_occurrences(sets, text_weights, workers)
+    known, text_counts = document_frequencies(sets, text_weights, workers)
     known = known[text_counts >= settings.min_texts]
     rows = divide_by_root(presence_matrix(sets, known, workers), words)
     labels = label_matrix(targets, settings.classes)

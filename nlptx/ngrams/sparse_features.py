@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.features import Lengths, NgramFeatures
 
-_NOTHING = np.zeros(0, np.int64)
-
 
 @dataclass(frozen=True)
 class SparseNgramFeatures(NgramFeatures):
@@ -28,8 +26,8 @@ class SparseNgramFeatures(NgramFeatures):
         labels: (Z,) int32 label to which each weight belongs.
     """
 
-    starts: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
-    labels: NDArray[np.int32] = field(default_factory=lambda: _NOTHING.astype(np.int32))
+    starts: NDArray[np.int64] = field(kw_only=True)
+    labels: NDArray[np.int32] = field(kw_only=True)
 
     def dense(self) -> NgramFeatures:
         """Return the same features with all weights stored, including those that are 0."""

@@ -24,10 +24,10 @@ from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_l
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
 from nlptx.ngrams.occurrences import (
     NgramSets,
-    count_occurrences,
     divide_by_root,
-    frequent_ngrams,
+    document_frequencies,
     matrix_from_columns,
+    ngrams_in_enough_texts,
     ngrams_of_texts,
     presence_matrix,
     sizes_of,
@@ -97,12 +97,12 @@ def text_rows(
     on_count = step_counter("counting n-grams", total_counted, on_progress)
     sets = ngrams_of_texts(counted(labelled, on_count), settings.order, settings.words, workers, budget)
     lexicon_feature = None if lexicon is None else lexicon.rows(sets, labelled)
-    counts = count_occurrences(sets, text_weights, workers)
+    counts = document_frequencies(sets, text_weights, workers)
     if not settings.components:
         frequent = counts[0][counts[1] >= settings.min_texts]
         scaled = divide_by_root(presence_matrix(_look_up(sets, on_progress), frequent, workers), words)
-        ngram_importance, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
-        return TextRows(frequent, ngram_importance, scaled, lexicon_feature, none, None, np.full(texts, -1))
+        ngram_importance, no_columns = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
+        return TextRows(frequent, ngram_importance, scaled, lexicon_feature, no_columns, None, np.full(texts, -1))
     unlabelled_sets = ngrams_of_texts(
         counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget
     )
@@ -110,23 +110,25 @@ def text_rows(
     others = len(sizes) - texts
     # A text without a label has a weight of 1.
     total = others + (texts if text_weights is None else text_weights.sum())
-    min_texts = min_texts_for_components(total)
+    min_total = min_texts_for_components(total)
     # An n-gram in fewer than `low` labelled texts is used only if many unlabelled texts contain it.
-    low = min(settings.min_texts, min_texts)
+    low = min(settings.min_texts, min_total)
     listed = counts[0][counts[1] >= low]
     encoded = encode_ngrams(_look_up([*sets, *unlabelled_sets], on_progress), listed, workers, budget)
     encoded_labelled, encoded_unlabelled = encoded[: len(sets)], encoded[len(sets) :]
     del sets, unlabelled_sets
-    other_counts = count_encoded(encoded_unlabelled, listed, min_texts - low + 1, workers)
-    known, text_counts = frequent_ngrams(counts, other_counts, settings.min_texts, min_texts)
+    other_counts = count_encoded(encoded_unlabelled, listed, min_total - low + 1, workers)
+    known, text_counts = ngrams_in_enough_texts(counts, other_counts, settings.min_texts, min_total)
     del counts, other_counts
-    weights = importance(text_counts, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
-    important = weights > 0
+    ngram_importance = importance(text_counts, total, min_total, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
+    important = ngram_importance > 0
     scaled = divide_by_root(
         matrix_from_columns(encoded_labelled, ColumnIndex(listed, known).find, len(known), workers), words
     )
     index = ColumnIndex(listed, known[important])
-    rows = matrix_from_columns(encoded, index.find, int(important.sum()), workers, unit_length(weights[important]))
+    rows = matrix_from_columns(
+        encoded, index.find, int(important.sum()), workers, unit_length(ngram_importance[important])
+    )
     used = has_enough_ngrams(sizes)
     del encoded, encoded_labelled, encoded_unlabelled, index
     return_freed_memory()
@@ -135,18 +137,18 @@ def text_rows(
     used_weights = None if text_weights is None else np.append(text_weights, np.ones(others))[used]
     used_rows = rows if used.all() else rows[used]
     components = find_components(used_rows, settings.components, rng, workers, report, used_weights)
-    return TextRows(known, weights, scaled, lexicon_feature, rows[:texts], components, row_of)
+    return TextRows(known, ngram_importance, scaled, lexicon_feature, rows[:texts], components, row_of)
 
 
 def unit_rows(
-    sets: Sequence[NgramSets], known: NDArray[np.int64], weights: NDArray[np.float32], workers: Workers
+    sets: Sequence[NgramSets], known: NDArray[np.int64], ngram_importance: NDArray[np.float32], workers: Workers
 ) -> sp.csr_matrix:
     """Return a matrix with one row per text; a row contains the importance of each n-gram in its text.
 
     Each row is scaled to unit norm. N-grams with an importance of 0 have no column.
     """
-    important = weights > 0
-    return presence_matrix(sets, known[important], workers, unit_length(weights[important]))
+    important = ngram_importance > 0
+    return presence_matrix(sets, known[important], workers, unit_length(ngram_importance[important]))
 
 
 def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:

@@ -135,9 +135,9 @@ class RegionClassifier(PickledWithoutCache):
         for group in slices_up_to(sizes, _TOGETHER):
             rows = slice(int(ends[group.start] - lengths[group.start]), int(ends[group.stop - 1]))
             maxima[order[group]] = self._maxima(ngram_indices[rows], lengths[group])
-        return self.outputs_of(maxima)
+        return self.outputs_for(maxima)
 
-    def outputs_of(self, maxima: NDArray) -> NDArray:
+    def outputs_for(self, maxima: NDArray) -> NDArray:
         """Return the outputs (B, outputs), given each filter's largest response before the bias is added, (B, F)."""
         directions, _ = self._directions(maxima + self.bias)
         layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)

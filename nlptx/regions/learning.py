@@ -29,9 +29,9 @@ from nlptx.runtime.workers import Workers
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
-# Special value of ``until``, for which ``_GroupTrainers.take_steps`` returns the parameters instead of taking steps.
+# Value of ``until`` for which ``_GroupTrainers.take_steps`` returns the parameters; a new function would get new ranks.
 _RESULT = -1
-# Fraction of the filters, and fraction of the words in the bags, that each training step leaves out at random.
+# Fraction of the filters that are left out at random for each text in each step, and fraction of the words in the bags.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 # Approximate maximum number of regions of a text that are used in a training step, to save time: _REGIONS_PER_FILTER
 # for each filter of a group, but at least _REGIONS. They are chosen at random, so each epoch uses different regions.
@@ -160,11 +160,13 @@ def _initial(
     components = table.shape[1] + BAG * word_vectors.shape[1]
     vector_weights = _VECTOR_SCALE * rng.standard_normal((components, filters), np.float32)
     output_weights = _OUTPUT_SCALE * rng.standard_normal((filters, outputs), np.float32)
-    none, words = np.zeros(filters, np.float32), np.zeros((ngrams.single, filters), np.float32)
+    bias, word_weights = np.zeros(filters, np.float32), np.zeros((ngrams.single, filters), np.float32)
     if not table.any() and not word_vectors.any():
-        words += _WORD_SCALE * rng.standard_normal(words.shape, np.float32)
+        word_weights += _WORD_SCALE * rng.standard_normal(word_weights.shape, np.float32)
     output_bias = np.zeros(outputs, np.float32)
-    return RegionClassifier(ngrams, table, word_vectors, words, vector_weights, none, output_weights, output_bias)
+    return RegionClassifier(
+        ngrams, table, word_vectors, word_weights, vector_weights, bias, output_weights, output_bias
+    )
 
 
 def _sample_regions(counts: NDArray[np.int64], filters: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.in
     words = np.arange(count)
     np.maximum(maxima, before[np.maximum(words - REACH, 0)], out=maxima)
     np.maximum(maxima, after[np.minimum(words + REACH + 1, count)], out=maxima)
-    return classifier.outputs_of(maxima)
+    return classifier.outputs_for(maxima)
 
 
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:

@@ -60,14 +60,16 @@ def fit_vectors(
     workers: Workers,
     report: Report = lambda fraction: None,
 ) -> NDArray[np.float32]:
-    """Return the vectors (G, R) of n-grams, scaled so that the mean squared norm of the vectors of single words is 1.
+    """Return the vectors (G, K) of n-grams, scaled so that the mean squared norm of the vectors of single words is 1.
+
+    If no word has a weight, there are no context words, and the vectors are zeros, (G, 1).
 
     Args:
         texts: word ids of each text.
         ngrams: the G n-grams whose vectors are computed.
         counts: (V,) number of occurrences of each word in the texts.
         weights: (V,) weights of the context words; 0 for other words.
-        components: maximum number of components R.
+        components: maximum number of components K.
         rng: source of randomness for the power iteration.
         workers: pool of threads or processes; its size does not change the result.
         report: callback that receives the completed fraction.
@@ -79,16 +81,16 @@ def fit_vectors(
     context_vectors = _components(
         sample, counts, contexts, weights[contexts], components, rng, workers, lambda x: report(x / 4)
     )
-    word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
-    word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is the number of these words
-    sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
+    table = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
+    table[contexts, :-1] = context_vectors
+    table[:-1, -1] = 1  # the sum of this column over the words of a context is the number of these words
+    sums = _sums(texts, ngrams, table, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
-    table = sums[:, :-1] / np.maximum(context_sizes, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
-    table *= context_sizes / (context_sizes + _SHRINKAGE)
-    square = float(np.mean(np.square(table[: ngrams.single], dtype=np.float64).sum(axis=1)))
-    return table / np.float32(np.sqrt(square) or 1)
+    vectors = sums[:, :-1] / np.maximum(context_sizes, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
+    vectors *= context_sizes / (context_sizes + _SHRINKAGE)
+    square = float(np.mean(np.square(vectors[: ngrams.single], dtype=np.float64).sum(axis=1)))
+    return vectors / np.float32(np.sqrt(square) or 1)
 
 
 def _components(
@@ -101,7 +103,7 @@ def _components(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return the matrix D U L^(-1/4) of the module docstring, (contexts, R): one row for each context word."""
+    """Return the matrix D U L^(-1/4) of the module docstring, (contexts, K): one row for each context word."""
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
     row, column = (positions_in(words, len(counts)) for words in (frequent, contexts))
 
@@ -145,33 +147,33 @@ def _components(
 def _sums(
     texts: Sequence[NDArray[np.integer]],
     ngrams: RegionNgrams,
-    word_vectors: NDArray[np.float32],
+    table: NDArray[np.float32],
     total: int,
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return, for each n-gram, the sum of the vectors of all words in its contexts, (G, R).
+    """Return, for each n-gram, the sum of the rows of ``table`` of all words in its contexts, (G, K + 1).
 
-    ``word_vectors`` (V + 1, R) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
+    ``table`` (V + 1, K + 1) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
     number of words in the texts, is needed for progress reports.
     """
-    unknown = len(word_vectors) - 1
+    unknown = len(table) - 1
 
     def work(task: list[NDArray[np.integer]]) -> NDArray[np.float32]:
-        sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
+        sums = np.zeros((len(ngrams), table.shape[1]), np.float32)
         for group in in_groups(task, _WORDS_SUMMED_AT_A_TIME):
             lengths = np.array([len(ids) for ids in group])
             words = np.concatenate(group)
             ngram_indices = ngrams.find(words, lengths)
             ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
-            window_sums = _window_sums(word_vectors[ids])
+            window_sums = _window_sums(table[ids])
             after = window_sums[positions + NEAR]
             for n in range(ORDER):  # n-grams of n + 1 words
                 distinct, rows = _grouped(ngram_indices[:, n], len(ngrams))
                 sums[distinct] += rows @ (after + window_sums[positions - n - FAR])
         return sums
 
-    sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
+    sums = np.zeros((len(ngrams), table.shape[1]), np.float32)
     tasks = in_groups(texts, _WORDS_PER_TASK)
     with workers.at_most(_MAX_SUMMING) as pool:
         for done, part in enumerate(pool.map(work, tasks, isolated=total > _WORDS_PER_TASK), 1):

@@ -27,7 +27,7 @@ class WordGradient(NamedTuple):
 
 
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the largest response of each filter to each text, and the index of its first row in ``t``, both (B, F).
+    """Return the largest response of each filter to each text, and the first row of ``t`` that has it, both (B, F).
 
     Args:
         t: (N, F) responses of the filters to the regions.

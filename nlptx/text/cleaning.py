@@ -51,10 +51,10 @@ def lower(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove HTML line breaks and invisible characters, normalise to NFC, and straighten curly apostrophes."""
+    """Replace HTML line breaks, remove invisible characters, normalise to NFC, and straighten curly apostrophes."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
-    return remove_line_breaks(text)
+    return replace_line_breaks(text)
 
 
 def clean_expressively(text: str, lowercase: bool) -> str:
@@ -66,9 +66,9 @@ def clean_expressively(text: str, lowercase: bool) -> str:
     text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
     if lowercase and not text.isascii():
         text = _BEYOND_ASCII.sub(lambda part: part[0].lower(), text).replace(_DOTTED_I, "i")
-    return remove_line_breaks(unicodedata.normalize("NFC", text))
+    return replace_line_breaks(unicodedata.normalize("NFC", text))
 
 
-def remove_line_breaks(text: str) -> str:
+def replace_line_breaks(text: str) -> str:
     """Replace HTML line breaks with ``SEPARATOR``."""
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
+from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, replace_line_breaks
 from nlptx.text.negation import mark_negated
 from nlptx.text.signs import rewrite_signs
 
@@ -47,7 +47,7 @@ def split_expressively(text: str, lowercase: bool = False) -> list[str]:
     ['↔', 'so', '⇪', 'good', '!', '!', '👍', '🙂', '⑧']
     """
     text = decode_references(text.replace("\n", " "))
-    text = remove_line_breaks(text) if text.isascii() else clean_expressively(text, lowercase)
+    text = replace_line_breaks(text) if text.isascii() else clean_expressively(text, lowercase)
     text = rewrite_signs(text)
     if lowercase:
         text = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")

@@ -79,7 +79,7 @@ class Vocabulary(PickledWithoutCache):
 
         ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
         unknown = np.flatnonzero(ids < 0).tolist()
-        ids[unknown] = [self.forms.known_form(tokens[position]) for position in unknown]
+        ids[unknown] = [self.forms.id_of_form(tokens[position]) for position in unknown]
         return ids
 
     def to_arrays(self) -> dict[str, NDArray]:

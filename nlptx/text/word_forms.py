@@ -38,15 +38,16 @@ class WordForms:
         self._index = index
         self._sorted = sorted(word for word in index if word.isalpha())  # a mark is no letter
         # Each object has its own cache, because the cache of a decorated method would keep every object in memory.
-        self.known_form = lru_cache(_REMEMBERED)(self._known_form)
+        self.id_of_form = lru_cache(_REMEMBERED)(self._id_of_form)
 
-    def _known_form(self, word: str) -> int:
+    def _id_of_form(self, word: str) -> int:
         """Return the id of the known word that an unknown word is read as, or -1."""
         plain = without_mark(word)
         if len(plain) < _MIN_COMMON or not plain.isalpha() or plain in self._index:
             return -1
         at = bisect_left(self._sorted, plain)
-        # A form has at least the first two thirds of the letters: if 2n / (a + b) >= 0.8, then n >= 2/3 a, as b >= n.
+        # A form has at least the first two thirds of the letters: if 2n / (a + b) >= 0.8, then n >= 2/3 a, because b is
+        # at least n.
         beginning = plain[: max(_MIN_COMMON, -(-2 * len(plain) // 3))]
         near = self._sorted[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS]
         candidates = [known for known in near if known.startswith(beginning)]

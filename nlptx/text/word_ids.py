@@ -20,7 +20,8 @@ _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1],
 # occur many times. The number of slots is a power of two above _MIN_SLOTS.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
     pending = np.flatnonzero(keys)
     keys = keys[pending]
     distinct = [keys[:0]]
-    words, multiplier = 0, np.array([_GOLDEN])
+    words, multiplier = 0, np.array([_MULTIPLIER])
     capacity = len(pending) // _KEYS_PER_SLOT
     while len(pending):
         bits = max(capacity, _MIN_SLOTS).bit_length()
@@ -166,6 +167,6 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         distinct.append(table[taken])
         words += len(taken)
         overwritten = np.flatnonzero(table.take(slots) != keys)
-        pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _GOLDEN
+        pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _MULTIPLIER
         capacity = len(pending)  # one key per slot, because all remaining keys may be distinct
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

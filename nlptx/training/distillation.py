@@ -64,8 +64,8 @@ class Distillation(UnsupervisedTrainer):
     RECORDS = ("history", "pretraining")
     name = "distill"
     title = "distillation"
-    order = Stream.DISTILLATION_ORDER
-    dropout = Stream.DISTILLATION_DROPOUT
+    order_stream = Stream.DISTILLATION_ORDER
+    dropout_stream = Stream.DISTILLATION_DROPOUT
 
     def __init__(self, model: Model, unlabelled: Examples, context: TrainingContext, pretraining: Records) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, context)

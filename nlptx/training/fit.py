@@ -158,7 +158,7 @@ def fit(
             on_note(note)
         if start is None and not settings.epochs:
             settings = without_network(settings)
-        settings_as_given = settings
+        settings_before_automatic = settings
         settings = choose_automatic(settings, given, vectors.vocabulary, started=start is not None)
         origin, checkpoint = start or vectors, checkpoint or Checkpoint(None)
         checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
@@ -193,7 +193,7 @@ def fit(
                 model.history = history_without_epochs(model, data, context)
             else:
                 model.history = combine_linear_models(model, data, context)
-            model.settings = settings
+            model.settings = settings  # `start_from` may have changed the settings of the model
             round_like_file(model)
             if model.history["best_epoch"]:
                 add_regions(model, encoded.vectors, data, context)
@@ -201,7 +201,7 @@ def fit(
                     add_subwords(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
-        model.settings = settings_as_given  # so that `nlptx info` shows which settings are automatic
+        model.settings = settings_before_automatic  # so that `nlptx info` shows which settings are automatic
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

@@ -46,12 +46,12 @@ def fuse(
     if not outputs_by_loss:
         return _rounded(prior), {}
     outputs = np.stack(list(outputs_by_loss.values())).astype(np.float64)
-    of_loss = loss_weights(model, valid)
-    weights = _fit(model.network.loss, outputs, valid.targets, of_loss, prior, deviation)
+    text_weights = loss_weights(model, valid)
+    weights = _fit(model.network.loss, outputs, valid.targets, text_weights, prior, deviation)
     combined = np.tensordot(weights, outputs, 1)
     loss = model.network.loss
     record = {
-        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss)
+        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=text_weights)
         for name, z in {"valid_loss": combined, **dict(zip(outputs_by_loss, outputs, strict=True))}.items()
     }
     record["valid_accuracy"] = np.average(loss.correct(combined, valid.targets), weights=valid.weights)

@@ -1,4 +1,4 @@
-"""Computes the gradient of a batch on all cores, and clips gradients."""
+"""Computes the gradient of a batch with up to ACCUMULATORS workers, and clips gradients."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     # The sums are computed as a product with a sparse matrix of ones. With np.add.reduceat, which takes three to five
     # times as long, a training step would take up to 4 % longer.
-    ends = np.append(starts, len(ids)).astype(np.int32)
+    indptr = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
-    return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
+    return ordered[starts], sp.csr_matrix((ones, order, indptr), shape=(len(starts), len(ids))) @ gradient
 
 
 class Accumulators:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -61,10 +62,16 @@ def add_ngram_features(
 
     def fit() -> tuple[NgramFeatures, ExampleFeatures]:
         given = texts.ids, texts.targets, feature_settings, generator(context.seed, Stream.FOLDS)
-        more = context.workers, data.passages, context.report, texts.weights
+        more: dict[str, Any] = {
+            "workers": context.workers,
+            "passages": data.passages,
+            "on_progress": context.report,
+            "text_weights": texts.weights,
+            "budget": context.budget,
+        }
         if feature_settings.classes > MAX_LABELS:
-            return fit_sparse_features(*given, *more, context.budget)
-        return fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon, context.budget)
+            return fit_sparse_features(*given, **more)
+        return fit_ngram_features(*given, unlabelled=encoded.unlabelled, lexicon=encoded.lexicon, **more)
 
     ngram_features, of_examples = context.feature_cache.get((*inputs, encoded.lexicon), fit)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features

@@ -103,8 +103,8 @@ class Pretraining(UnsupervisedTrainer):
 
     name = "pretrain"
     title = "pre-training"
-    order = Stream.NEXT_WORD_ORDER
-    dropout = Stream.NEXT_WORD_DROPOUT
+    order_stream = Stream.NEXT_WORD_ORDER
+    dropout_stream = Stream.NEXT_WORD_DROPOUT
 
     def __init__(self, model: Model, train: Examples, context: TrainingContext) -> None:
         encoder = model.network.encoder

@@ -41,13 +41,13 @@ _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.38, 500, 0.08
 # The number of filters in a group determines the length of the n-gram vectors, the maximum number of n-grams of two or
-# more words, and the maximum number of words (at most _MAX_NGRAM_WORDS). A compact model knows fewer words, because
+# more words, and the maximum number of words (at most _MAX_KNOWN_WORDS). A compact model knows fewer words, because
 # each word needs about 2.5 bytes per filter in the file.
 _FILTERS_PER_COMPONENT, _LONGER_PER_FILTER = 2, 512
-_WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_NGRAM_WORDS = 256, 192, 30_000
+_WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_KNOWN_WORDS = 256, 192, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
 # is proportional to the number of words in these texts.
-_MAX_WORDS = 1 << 26
+_MAX_TOKENS = 1 << 26
 
 
 def add_regions(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext) -> None:
@@ -117,7 +117,7 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
     words_per_filter = _WORDS_PER_FILTER_IN_COMPACT if model.settings.compact else _WORDS_PER_FILTER
-    max_words = min(words_per_filter * filters, _MAX_NGRAM_WORDS)
+    max_words = min(words_per_filter * filters, _MAX_KNOWN_WORDS)
     ngrams, counts = RegionNgrams.count(sources, words, max_words, _LONGER_PER_FILTER * filters, context.workers)
     table = fit_vectors(
         sources,
@@ -149,8 +149,8 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
 
 
 def _sample(texts: Examples) -> RaggedArray:
-    """Return all texts, or every k-th text if all texts together have more than _MAX_WORDS words."""
-    step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
+    """Return all texts, or every k-th text if all texts together have more than _MAX_TOKENS words."""
+    step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_TOKENS))
     return texts.ids[::step]
 
 

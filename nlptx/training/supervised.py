@@ -54,8 +54,8 @@ class SupervisedTrainer(Trainer):
 
     name = "train"
     title = "training"
-    order = Stream.ORDER
-    dropout = Stream.DROPOUT
+    order_stream = Stream.ORDER
+    dropout_stream = Stream.DROPOUT
     RECORDS = ("validated", "curve", "recent", "pretraining", "distillation")
 
     def __init__(

@@ -62,8 +62,8 @@ class Trainer:
 
     name: ClassVar[str]  # name of the phase in progress reports and checkpoints
     title: ClassVar[str]  # name of the phase in messages
-    order: ClassVar[Stream]  # random numbers for the order of the examples
-    dropout: ClassVar[Stream]  # random numbers for dropout
+    order_stream: ClassVar[Stream]  # random numbers for the order of the examples
+    dropout_stream: ClassVar[Stream]  # random numbers for dropout
     RECORDS: ClassVar[tuple[str, ...]]  # attributes to save in a checkpoint as lists of JSON values
     STATE: ClassVar = ("weights",)
 
@@ -105,7 +105,7 @@ class Trainer:
 
     def seed(self, step: int) -> np.random.SeedSequence:
         """Return the dropout seed of a step."""
-        return seed_sequence(self.context.seed, self.dropout, step)
+        return seed_sequence(self.context.seed, self.dropout_stream, step)
 
     def after_step(self, loss: float, count: int) -> None:
         """Record a step, given its summed loss and its number of texts (or words)."""
@@ -162,7 +162,7 @@ class Trainer:
             checkpoint.save_if_due(self.state, epoch_done=True)
 
     def _batches_left(self) -> Iterator[NDArray[np.int64]]:
-        rng = generator(self.context.seed, self.order, self.sums.epoch)
+        rng = generator(self.context.seed, self.order_stream, self.sums.epoch)
         return shuffled_batches(len(self.train), self.settings.batch, rng, self.sums.batches)
 
     @contextmanager

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams import ngram_ids, occurrences
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
-from nlptx.ngrams.occurrences import count_occurrences, matrix_from_columns, ngrams_of_texts, presence_matrix
+from nlptx.ngrams.occurrences import document_frequencies, matrix_from_columns, ngrams_of_texts, presence_matrix
 from nlptx.runtime.workers import Workers
 
 RNG = np.random.default_rng(1)
@@ -26,7 +26,7 @@ def sets():
 
 @pytest.fixture
 def keys(sets):
-    return count_occurrences(sets, None)[0]
+    return document_frequencies(sets, None)[0]
 
 
 # If there are few counters, many rare n-grams share a counter.
@@ -37,7 +37,7 @@ def test_counts_equal_those_of_sorted_keys(sets, keys, step, min_texts, counters
     monkeypatch.setattr(ngram_ids, "_COUNTERS", counters)
     listed = keys[1::step]
     found, seen = count_encoded(encode_ngrams(sets, listed), listed, min_texts, Workers(2))
-    every, counts = count_occurrences(sets, None)
+    every, counts = document_frequencies(sets, None)
     expected = np.isin(every, listed) | (counts >= min_texts)
     assert_array_equal(found, every[expected])
     assert_array_equal(seen, counts[expected])

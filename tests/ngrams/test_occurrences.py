@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from nlptx.ngrams import occurrences
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.occurrences import (
-    count_occurrences,
-    frequent_ngrams,
+    document_frequencies,
+    ngrams_in_enough_texts,
     ngrams_of_texts,
     presence_matrix,
     sizes_of,
@@ -41,7 +41,7 @@ def test_counts_and_presence(words, jobs):
     assert len(sets) > 2
     assert sizes_of(sets).tolist() == list(map(len, expected))
     assert np.concatenate([group.keys for group in sets]).tolist() == [key for part in expected for key in sorted(part)]
-    known, seen = count_occurrences(sets, None, workers)
+    known, seen = document_frequencies(sets, None, workers)
     assert dict(zip(known.tolist(), seen.tolist(), strict=True)) == Counter(key for part in expected for key in part)
     assert_array_equal(known, np.sort(known))
     some = known[::2]
@@ -52,7 +52,7 @@ def test_counts_and_presence(words, jobs):
 
 def test_weights_are_summed():
     weights = RNG.integers(0, 5, len(TEXTS)) / 2
-    known, seen = count_occurrences(ngrams_of_texts(TEXTS, 2, 9), weights)
+    known, seen = document_frequencies(ngrams_of_texts(TEXTS, 2, 9), weights)
     expected = sets_of(TEXTS, 9, 2)
     for key, weight in zip(known.tolist(), seen.tolist(), strict=True):
         assert weight == sum(of_text for of_text, part in zip(weights, expected, strict=True) if key in part)
@@ -60,20 +60,22 @@ def test_weights_are_summed():
 
 @pytest.mark.parametrize(("min_labelled", "min_total"), [(1, 3), (2, 2), (2, 6), (4, 2), (9, 40)])
 def test_an_ngram_is_frequent_with_or_without_labels(min_labelled, min_total):
-    labelled, unlabelled = (count_occurrences(ngrams_of_texts(part, 3, 9), None) for part in (TEXTS[:25], TEXTS[25:]))
+    labelled, unlabelled = (
+        document_frequencies(ngrams_of_texts(part, 3, 9), None) for part in (TEXTS[:25], TEXTS[25:])
+    )
     with_label, total = Counter(), Counter()
     for number, part in enumerate(sets_of(TEXTS, 9)):
         total.update(part)
         with_label.update(part if number < 25 else ())
     expected = {key: n for key, n in total.items() if with_label[key] >= min_labelled or n >= min_total}
-    keys, seen = frequent_ngrams(labelled, unlabelled, min_labelled, min_total)
+    keys, seen = ngrams_in_enough_texts(labelled, unlabelled, min_labelled, min_total)
     assert keys.tolist() == sorted(expected)
     assert seen.tolist() == [expected[key] for key in sorted(expected)]
 
 
 def test_no_texts_have_no_ngrams():
     for sets in (ngrams_of_texts([], 3, 9), ngrams_of_texts([np.zeros(0, np.int32)] * 3, 3, 9)):
-        known, seen = count_occurrences(sets, None)
+        known, seen = document_frequencies(sets, None)
         assert (len(known), len(seen)) == (0, 0)
         assert presence_matrix(sets, np.array([1, 2]), Workers(2)).shape == (sizes_of(sets).size, 2)
 

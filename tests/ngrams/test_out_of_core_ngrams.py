@@ -15,7 +15,7 @@ from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence_matrix
+from nlptx.ngrams.occurrences import document_frequencies, ngrams_in_enough_texts, ngrams_of_texts, presence_matrix
 from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows, find_components_out_of_core
 from nlptx.ngrams.out_of_core_counts import class_counts, find_known
 from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
@@ -60,7 +60,7 @@ def dense_presence(texts, keys):
     return presence_matrix(ngrams_of_texts(texts, 2, WORDS), keys).toarray()
 
 
-KEYS = count_occurrences(ngrams_of_texts(TEXTS, 2, WORDS), None)[0][::2]
+KEYS = document_frequencies(ngrams_of_texts(TEXTS, 2, WORDS), None)[0][::2]
 
 
 def test_products_with_blocks(budget, monkeypatch):
@@ -100,7 +100,9 @@ def test_the_sum_of_no_texts_is_zero(budget):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
 def test_frequent_ngrams_do_not_depend_on_the_memory(memory, min_labelled, min_total, weights):
     sets, more = (ngrams_of_texts(texts, 2, WORDS) for texts in (TEXTS, OTHERS))
-    expected = frequent_ngrams(count_occurrences(sets, weights), count_occurrences(more, None), min_labelled, min_total)
+    expected = ngrams_in_enough_texts(
+        document_frequencies(sets, weights), document_frequencies(more, None), min_labelled, min_total
+    )
     known = find_known(sets, more, weights, min_labelled, min_total, None, Workers(2), memory)
     assert_array_equal(known.keys, expected[0])
     assert_array_equal(known.text_counts, expected[1])
@@ -116,7 +118,7 @@ def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(max_ngrams):
     assert set(frequent) <= set(known.keys)
     assert len(known.keys) <= max(max_ngrams, len(frequent))
     assert known.min_texts == 1 or max_ngrams < len(every.keys)
-    labelled, counts = count_occurrences(sets, None)
+    labelled, counts = document_frequencies(sets, None)
     assert set(known.keys) == set(frequent) | set(labelled[counts >= known.min_texts])
     if known.min_texts > 1:  # a lower minimum would give more n-grams than allowed
         assert len(set(frequent) | set(labelled[counts >= known.min_texts - 1])) > max_ngrams

@@ -229,7 +229,7 @@ def test_with_too_many_words_there_are_no_region_filters(monkeypatch):
 
 
 def test_if_there_are_many_texts_only_some_are_counted(monkeypatch):
-    monkeypatch.setattr(regions, "_MAX_WORDS", 100)
+    monkeypatch.setattr(regions, "_MAX_TOKENS", 100)
     monkeypatch.setattr(frequent_ngrams, "_MIN_WORD_COUNT", 1)
     assert len(fit().regions.classifier.ngrams) < len(trained().regions.classifier.ngrams)
 
