@@ -32,8 +32,9 @@ def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> N
     efforts = [name for name in EFFORTS if results.get(name)]
     seconds, means, spreads = points(*efforts)
     axes.errorbar(seconds, means, spreads, color=BLUE, marker="o", capsize=2, linewidth=1.2)
-    for name, x, y in zip(efforts, seconds, means, strict=True):
-        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points", color=BLUE, fontsize=8)
+    for name, x, y, spread in zip(efforts, seconds, means, spreads, strict=True):
+        above = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center"}
+        axes.annotate(name, (x, y + spread), color=BLUE, fontsize=8, **above)
     for name, (label, marker) in _PEERS.items():
         if results.get(name):
             axes.errorbar(*points(name), color=VERMILION, marker=marker, linestyle="none", capsize=2, label=label)
