@@ -121,8 +121,8 @@ def measure(path: str, options: argparse.Namespace) -> dict[str, list[list[float
             named = [(name, ranking(given, p)) for name, ranking in rankings().items()]
             if of_model is not None:
                 mean = np.exp((np.log(p + 1e-9) + np.log(of_model + 1e-9)) / 2)
-                named.append(("nlptx check -m", by_check(given, of_model)))
-                named.append(("mean of both", by_check(given, mean / mean.sum(axis=1, keepdims=True))))
+                named.append(("the model alone", by_check(given, of_model)))
+                named.append(("nlptx check -m", by_check(given, mean / mean.sum(axis=1, keepdims=True))))
             for name, order in named:
                 depths = [wrong[order[: round(depth * len(order))]].mean() for depth in DEPTHS]
                 result.setdefault(name, []).append(depths)
