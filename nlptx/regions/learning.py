@@ -29,9 +29,9 @@ from nlptx.runtime.workers import Workers
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
-# Value of ``until`` for which ``_GroupTrainers.take_steps`` returns the parameters; a new function would get new ranks.
+# Value of ``until`` that makes ``take_steps`` return the parameters, which only the ranks that trained them have.
 _RESULT = -1
-# Fraction of the filters that are left out at random for each text in each step, and fraction of the words in the bags.
+# Fraction of the filters that each step leaves out at random for each text, and fraction of the words in the bags.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 # Approximate maximum number of regions of a text that are used in a training step, to save time: _REGIONS_PER_FILTER
 # for each filter of a group, but at least _REGIONS. They are chosen at random, so each epoch uses different regions.
