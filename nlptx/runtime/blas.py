@@ -19,7 +19,7 @@ import sys
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Address space, in bytes, that is needed to load a module with one thread, including the first buffer. The values in
 # this file were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
-_ADDRESS_SPACE = {"numpy": 96 << 20, "scipy.special": 100 << 20}
+_ADDRESS_SPACE = {"numpy": 104 << 20, "scipy.special": 104 << 20}
 # Address space, in bytes, that is needed for each further buffer.
 _BUFFER = 36 << 20
 
