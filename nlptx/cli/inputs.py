@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
 from nlptx.cli.precedence import CONFIG_FILE
 from nlptx.io.paths import is_same_file
+
+STANDARD_STREAM = "-"
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -34,11 +37,27 @@ def check_names(*names: str | None) -> None:
 
 
 def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
-    """Raise click.UsageError if the output is the same file as one of the inputs, or as the configuration file.
+    """Raise click.UsageError if the output is one of the inputs, a document in an input folder, or the settings file.
 
-    Inputs that are None are ignored.
+    Inputs that are None are ignored, and so are standard input and standard output.
     """
+    if output == STANDARD_STREAM:
+        return
     context = click.get_current_context(silent=True)
     for name in (*inputs, None if context is None else context.meta.get(CONFIG_FILE)):
-        if name and os.path.isfile(name) and is_same_file(name, output):
+        if not name or name == STANDARD_STREAM:
+            continue
+        if os.path.isfile(name) and is_same_file(name, output):
             raise click.UsageError(f"{output} is also an input and would be overwritten; use another name.")
+        if os.path.isdir(name) and _is_document_in(name, output):
+            raise click.UsageError(
+                f"{output} is in the input folder {name} and would be overwritten; use another name."
+            )
+
+
+def _is_document_in(folder: str, name: str) -> bool:
+    """Return whether an existing file is one of the documents that are read from a folder."""
+    from nlptx.corpus.folders import is_document_name  # late import: --help does not need it
+
+    inside = Path(folder).resolve() in Path(name).resolve().parents
+    return inside and os.path.isfile(name) and is_document_name(os.path.basename(name))

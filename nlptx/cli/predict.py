@@ -114,8 +114,9 @@ def predict(
     note_unused_options(common.reporter.note, inputs)
     output_format = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output contains all rows and columns of the
-    # table. With --skip-bad, the output must not overwrite the table, because the rows that are left out would be lost.
-    replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not reading.skip_bad
+    # table. Options that leave out rows or change cells are exceptions.
+    changes_rows = reading.skip_bad or csv_safe or reading.encoding_errors != "strict"
+    replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not changes_rows
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
     from nlptx.cli.prediction_writer import WriterOptions

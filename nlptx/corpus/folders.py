@@ -74,7 +74,8 @@ def _files_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
                 yield folder / entry.name
 
 
-def _is_text(name: str) -> bool:
+def is_document_name(name: str) -> bool:
+    """Return whether a file with this name in a folder or an archive is read as a document."""
     return os.path.splitext(name)[1].lower() == ".txt" or (name.isascii() and name.isdigit())
 
 
@@ -142,7 +143,7 @@ class _Skipped:
         above = f"{self._root}/{folders}"
         location = _location_of(above)
         if not _is_selected(location, self._options):
-            if _is_text(name):
+            if is_document_name(name):
                 self._in_other_splits += 1
                 if location.split not in above.split("/"):
                     self._in_renamed_splits.append(path)
@@ -211,7 +212,7 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
         options: reading options.
     """
     folders, _, name = path.rpartition("/")
-    if not _is_text(name) or name.startswith(_NON_DOCUMENT_PREFIXES):
+    if not is_document_name(name) or name.startswith(_NON_DOCUMENT_PREFIXES):
         return None
     location = _location_of(f"{root}/{folders}")
     return location if _is_selected(location, options) else None

@@ -44,8 +44,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
     """Return the two-sided p-value of a sign-flip test (randomisation test), given one difference per group of texts.
 
-    If both models are equally good, the sign of each difference is random. The test draws random signs for all
-    differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws in which the sum of the
+    If both models are equally good, the sign of each difference is random. With few groups, the p-value is the fraction
+    of all combinations of signs for which the sum of the differences is at least as far from 0 as the observed sum.
+    Otherwise, the test draws random signs for all differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws in which the sum of the
     differences with random signs is at least as far from 0 as the observed sum. With m / n instead of
     (1 + m) / (1 + n), the test would reject too often (Phipson and Smyth 2010). With one text per group, the p-value
     approximates that of McNemar's test.
@@ -57,6 +58,9 @@ def sign_flip_test(differences: NDArray[np.float64]) -> float:
     observed = abs(differences.sum())
     if not observed:
         return 1.0
+    if 2 ** len(differences) <= _SAMPLES:
+        every = np.arange(2 ** len(differences))[:, None] >> np.arange(len(differences)) & 1
+        return float((np.abs((every * 2.0 - 1) @ differences) >= observed - 1e-9).mean())
     rng = np.random.default_rng(_SEED)
     rows = max(1, min(_SAMPLES, _BLOCK // len(differences)))
     as_far = 0

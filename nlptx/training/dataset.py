@@ -111,6 +111,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     rows = np.arange(len(ids))
     if encoded.valid is not None:
         valid = _with_known_words(*encoded.valid)
+        if not len(encoded.valid[0]):
+            raise DataError("there are no validation texts", hint="Check the data of `valid`.")
         if not len(valid):
             raise DataError("no validation text contains a known word")
         _note_copies(ids, valid.ids, context)
@@ -130,7 +132,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         context.on_note(
             f"{len(targets):,} texts are too few to hold out a share of {settings.valid_share:g} (`valid_share`) for"
             " validation: the weights of the last epoch are kept, and it is unknown how good the model is; use more"
-            " texts or a larger share, or start from a model (`start`)"
+            " texts or a larger share"
         )
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))

@@ -126,13 +126,33 @@ def test_an_empty_file_name_is_rejected(words, work):
         ("pca", "cooccur.npz", "-o", "./cooccur.npz"),
         ("train", "train.tsv", "-e", "embeddings.npz", "-o", "embeddings.npz"),
         ("predict", "train.tsv", "--skip-bad", "-o", "train.tsv"),
+        ("predict", "train.tsv", "--csv-safe", "-o", "train.tsv"),
+        ("predict", "train.tsv", "--encoding-errors", "replace", "-o", "train.tsv"),
     ],
-    ids=lambda words: words[0],
+    ids=" ".join,
 )
 def test_an_output_cannot_replace_an_input(words, work, tmp_path):
     for name in ("train.tsv", "cooccur.npz", "embeddings.npz"):
         (tmp_path / name).write_bytes((work / name).read_bytes())
     refused(*words, code=2, says="is also an input and would be overwritten", cwd=tmp_path, untouched=tmp_path)
+
+
+@pytest.mark.parametrize("command", ["cooccur", "predict"])
+def test_an_output_cannot_replace_a_document_of_an_input_folder(command, tmp_path):
+    document = tmp_path / "docs" / "pos" / "1.txt"
+    document.parent.mkdir(parents=True)
+    document.write_text("a good film\n")
+    for output in ("docs/pos/1.txt", "docs/../docs/pos/1.txt"):
+        says = "is in the input folder docs and would be overwritten"
+        refused(command, "docs", "-o", output, code=2, says=says, cwd=tmp_path, untouched=tmp_path)
+    if command == "predict":
+        run("predict", "docs", "-o", "docs/scores.csv", cwd=tmp_path)
+        run("predict", "docs", "-o", "docs/scores.csv", cwd=tmp_path)  # a table in the folder is not a document
+
+
+def test_a_file_called_minus_is_not_taken_for_a_stream(tmp_path):
+    (tmp_path / "-").touch()
+    assert run("predict", stdin="a good film\n", cwd=tmp_path).lines
 
 
 @pytest.mark.parametrize("name", ["train.tsv/x", "n" * 300], ids=["below a file", "long name"])

@@ -1,5 +1,6 @@
 """Tests of the comparison of programs on the same texts: bootstrap, tests, alignment, verdict."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -58,6 +59,13 @@ def test_sign_flips_of_single_texts_are_close_to_mcnemar():
     differences = np.array([1.0] * 14 + [-1.0] * 5 + [0.0] * 80)
     assert sign_flip_test(differences) == pytest.approx(mcnemar(5, 14), abs=0.01)
     assert sign_flip_test(np.zeros(3)) == 1
+
+
+def test_with_few_groups_all_combinations_of_signs_are_tried():
+    assert sign_flip_test(np.full(6, 2.0)) == 2 / 2**6  # only if all signs are equal is the sum as far from 0
+    differences = np.array([4.0, 5, 8, 4, 1, -3, 3, -1, 4])
+    sums = [np.dot(signs, differences) for signs in itertools.product((-1, 1), repeat=9)]
+    assert sign_flip_test(differences) == np.mean(np.abs(sums) >= differences.sum())
 
 
 def test_texts_needed():

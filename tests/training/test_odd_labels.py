@@ -238,8 +238,7 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
         "2 texts are too few to hold out a share of 0.1 (`valid_share`) for validation: the weights of the last epoch"
-        " are kept, and it is unknown how good the model is; use more texts or a larger share, or start from a model"
-        " (`start`)",
+        " are kept, and it is unknown how good the model is; use more texts or a larger share",
         "no n-gram features: they require two labels with at least two texts each",
     ]
 
