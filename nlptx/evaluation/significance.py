@@ -46,10 +46,10 @@ def sign_flip_test(differences: NDArray[np.float64]) -> float:
 
     If both models are equally good, the sign of each difference is random. With few groups, the p-value is the fraction
     of all combinations of signs for which the sum of the differences is at least as far from 0 as the observed sum.
-    Otherwise, the test draws random signs for all differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws in which the sum of the
-    differences with random signs is at least as far from 0 as the observed sum. With m / n instead of
-    (1 + m) / (1 + n), the test would reject too often (Phipson and Smyth 2010). With one text per group, the p-value
-    approximates that of McNemar's test.
+    Otherwise, the test draws random signs for all differences, n times. The p-value is (1 + m) / (1 + n), where m is
+    the number of draws in which the sum of the differences with random signs is at least as far from 0 as the observed
+    sum. With m / n instead of (1 + m) / (1 + n), the test would reject too often (Phipson and Smyth 2010). With one
+    text per group, the p-value approximates that of McNemar's test.
 
     Args:
         differences: (groups,) number of correct predictions of the second model in each group, minus that of the first.
