@@ -34,7 +34,9 @@ def note_unknown_variables(ctx: click.Context) -> None:
 
         commands = filter(None, (parent.command.get_command(parent, other) for other in names))
         all_known = [variable for command in commands for variable in _variables(command, prefix)]
-        nearest = get_close_matches(name, known, 1, _SIMILAR) or get_close_matches(name, all_known, 1)
+        with_command = f"{prefix}{ctx.command.name}_{name.removeprefix(prefix)}".upper()
+        nearest = [with_command] if with_command in known else get_close_matches(name, known, 1, _SIMILAR)
+        nearest = nearest or get_close_matches(name, all_known, 1)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         print_note(f"note: the environment variable {name} has no effect{hint}")
 

@@ -59,5 +59,6 @@ def _is_document_in(folder: str, name: str) -> bool:
     """Return whether an existing file is one of the documents that are read from a folder."""
     from nlptx.corpus.folders import is_document_name  # late import: --help does not need it
 
-    inside = Path(folder).resolve() in Path(name).resolve().parents
-    return inside and os.path.isfile(name) and is_document_name(os.path.basename(name))
+    above = Path(name).parent.resolve()
+    is_inside = Path(folder).resolve() in (above, *above.parents)
+    return is_inside and os.path.isfile(name) and is_document_name(os.path.basename(name))

@@ -37,6 +37,11 @@ def check_writable(path: FilePath) -> None:
         raise OutputError(f"{'is a folder' if path else 'has no name'}; expected a file name", where=path or "output")
     folder = os.path.dirname(os.path.realpath(path))
     if mode is None and not os.path.isdir(folder):
+        above = folder
+        while not os.path.exists(above):
+            above = os.path.dirname(above)
+        if not os.path.isdir(above):
+            raise OutputError(f"{above} is a file, not a folder", where=path, hint="Choose another folder.")
         raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {shlex.quote(folder)}")
     if mode is not None and not os.access(path, os.W_OK):
         # Renaming a new file to this path would succeed, but a file without write permission should not be replaced.

@@ -66,6 +66,7 @@ def explained(model, *words):
     [
         ("NLPTX_EXPLAIN_LABLE", "NLPTX_EXPLAIN_LABEL"),
         ("NLPTX_EXPLIAN_LABEL", "NLPTX_EXPLAIN_LABEL"),
+        ("NLPTX_LABEL", "NLPTX_EXPLAIN_LABEL"),
         ("NLPTX_TRIAN_WORD_DROPOUT", "NLPTX_TRAIN_WORD_DROPOUT"),
     ],
 )

@@ -189,8 +189,9 @@ def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
         ("good film\tpos\nbad film\tneg\n", ("--preset", "goldstraw"), 3, "Lower min-count in the section [cooccur]"),
         ("...\tpos\n\tneg\n", (), 3, "the corpus is empty"),
         ("good film\tpos\nbad film\tneg\n", ("-o", "none/m.npz"), 1, "its folder does not exist"),
+        ("good film\tpos\nbad film\tneg\n", ("-o", "DATA.tsv/none/m.npz"), 1, "DATA.tsv is a file, not a folder"),
     ],
-    ids=["empty", "one label", "one word per text", "preset", "no word", "no folder"],
+    ids=["empty", "one label", "one word per text", "preset", "no word", "no folder", "no folder but a file"],
 )
 def test_invalid_training_data_are_rejected(table, options, code, says, here):
     (here / "DATA.tsv").write_text(f"text\tlabel\n{table}".replace("...", "\u200b"))
