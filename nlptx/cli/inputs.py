@@ -12,7 +12,8 @@ import click
 from nlptx.cli.precedence import CONFIG_FILE
 from nlptx.io.paths import is_same_file
 
-STANDARD_STREAM = "-"
+# Name of standard input or standard output.
+_STREAM = "-"
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -25,14 +26,14 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
         return inputs
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise click.UsageError("nothing to read: name a file, or pipe text in.")
-    return ("-",)
+    return (_STREAM,)
 
 
 def check_names(*names: str | None) -> None:
     """Raise click.UsageError if ``-`` occurs twice, or if a name is empty, for example from an unset shell variable."""
     if "" in names:
         raise click.UsageError("a file name is empty.")
-    if names.count("-") > 1:
+    if names.count(_STREAM) > 1:
         raise click.UsageError("standard input (-) can be used for only one of the inputs; name a file for the others.")
 
 
@@ -41,11 +42,11 @@ def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
 
     Inputs that are None are ignored, and so are standard input and standard output.
     """
-    if output == STANDARD_STREAM:
+    if output == _STREAM:
         return
     context = click.get_current_context(silent=True)
     for name in (*inputs, None if context is None else context.meta.get(CONFIG_FILE)):
-        if not name or name == STANDARD_STREAM:
+        if not name or name == _STREAM:
             continue
         if os.path.isfile(name) and is_same_file(name, output):
             raise click.UsageError(f"{output} is also an input and would be overwritten; use another name.")
