@@ -23,7 +23,10 @@ _MAX_NUMBER = 1e15
 
 @contextmanager
 def checked_before_saving(what: str) -> Iterator[None]:
-    """Replace a CorruptError, raised by the checks that follow reading, by a DataError: ``what`` cannot be saved."""
+    """Convert a CorruptError that is raised in the block to a DataError, which says that ``what`` cannot be saved.
+
+    The block runs the checks that are also made when an artifact is read.
+    """
     try:
         yield
     except CorruptError as error:

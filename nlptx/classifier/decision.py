@@ -80,8 +80,8 @@ class SingleLabelDecision:
             return p
         ratios = p / self.priors
         largest = ratios.max(axis=1, keepdims=True)
-        # Rounding errors would decide between equal ratios. Therefore, the ratio of the most probable of these classes
-        # is made slightly larger than the others.
+        # Ratios that should be equal differ by rounding errors, which must not decide. Among such classes, the most
+        # probable one is preferred, so its ratio is raised slightly.
         chosen = np.where(ratios >= largest * (1 - _ROUNDING), p, 0).argmax(axis=1)
         ratios[np.arange(len(p)), chosen] = largest[:, 0] * (1 + _ROUNDING)
         return ratios

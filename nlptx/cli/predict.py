@@ -114,7 +114,7 @@ def predict(
     note_unused_options(common.reporter.note, inputs)
     output_format = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output contains all rows and columns of the
-    # table. Options that leave out rows or change cells are exceptions.
+    # table, unless an option leaves out rows or changes cells.
     changes_rows = reading.skip_bad or csv_safe or reading.encoding_errors != "strict"
     replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not changes_rows
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))

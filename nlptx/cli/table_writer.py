@@ -27,7 +27,7 @@ def cell(value: Any) -> str:
 
 
 def as_cells(row: Mapping[str, Any], separator: str | None) -> dict[str, Any]:
-    """Return the fields of an input row in a form in which labels stay the same if a CSV or TSV table is written.
+    """Convert an input row for a CSV or TSV table, so that the labels read from this table are those of the input.
 
     A list of str is joined by the separator, if there is one and no element contains it. A whole number such as 5.0
     becomes "5", because 5.0 and 5 are the same label in JSON lines, but not in CSV and TSV.

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from nlptx.data_quality.shingles import distinct_shingles, shingles
 from nlptx.data_quality.words import TextWords
+from nlptx.runtime.hashing import MULTIPLIER
 from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
 
@@ -38,8 +39,6 @@ _WORDS = 1 << 20
 # different shingles share a counter, the elements are sorted in another order, but all similar pairs still share a
 # prefix element. With too few bits, many rare shingles would seem frequent, and too many pairs would be compared.
 _BITS = 25
-# Odd multiplier of the hash function: 2^64 divided by the golden ratio (multiplicative hashing).
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SimilarPairs(NamedTuple):
@@ -113,8 +112,8 @@ def _chunks(words: TextWords, rows: NDArray[np.int64]) -> list[NDArray[np.int64]
 
 def _hashes(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the 64-bit hash of each shingle."""
-    mixed = keys.astype(np.uint64) * _MULTIPLIER
-    return (mixed ^ (mixed >> np.uint64(29))) * _MULTIPLIER
+    mixed = keys.astype(np.uint64) * MULTIPLIER
+    return (mixed ^ (mixed >> np.uint64(29))) * MULTIPLIER
 
 
 def _buckets(keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+from nlptx.runtime.hashing import MULTIPLIER
+
 # Minimum number of slots per key in the hash table.
 _SLOTS_PER_KEY = 2
 # The hash table is built when the number of lookups per known key exceeds this value. With fewer lookups, binary search
@@ -59,7 +59,7 @@ class KeyIndex:
 
 def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
     """Return the hash of each key: a number below ``slots``. The number ``slots`` must be a power of two."""
-    return ((keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
+    return ((keys.view(np.uint64) * MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
 
 
 def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -22,8 +22,8 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# The linear models minimise the summed log-loss plus a penalty on their weights w, |w|^2 / (2 c). The constant c is
-# called the inverse penalty; its two values below are those of the ratio model and of the LSA model.
+# The linear models minimise the summed log-loss plus a penalty on their weights w, |w|^2 / (2 c). The inverse penalty c
+# is INVERSE_PENALTY for the ratio model, and COMPONENT_INVERSE_PENALTY for the LSA model.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when it expects the next step to decrease the loss by at most TOLERANCE times

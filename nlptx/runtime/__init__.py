@@ -1,1 +1,1 @@
-"""Parallel workers, prefetching, shared memory, available cores and memory, the C library, BLAS, and radix sort."""
+"""Parallel workers, prefetching, shared memory, available cores and memory, the C library, BLAS, hashing, sorting."""

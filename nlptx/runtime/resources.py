@@ -21,8 +21,9 @@ def available_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # The time in microseconds that all processes may use in a period, or "max"; and the length of the period.
     quota, _, period = _content("cpu.max").partition(" ")
-    limited = quota.isdecimal() and period.isdecimal() and int(period)
-    return max(min(cores, math.ceil(int(quota) / int(period))), 1) if limited else cores
+    if quota.isdecimal() and period.isdecimal() and int(period):
+        cores = min(cores, math.ceil(int(quota) / int(period)))
+    return max(cores, 1)
 
 
 def available_memory() -> int | None:

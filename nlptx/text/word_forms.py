@@ -46,8 +46,7 @@ class WordForms:
         if len(plain) < _MIN_COMMON or not plain.isalpha() or plain in self._index:
             return -1
         at = bisect_left(self._sorted, plain)
-        # A form has at least the first two thirds of the letters: if 2n / (a + b) >= 0.8, then n >= 2/3 a, because b is
-        # at least n.
+        # If 2n / (a + b) >= 0.8 and b >= n, then n >= 2/3 a: a form begins with at least two thirds of the letters.
         beginning = plain[: max(_MIN_COMMON, -(-2 * len(plain) // 3))]
         near = self._sorted[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS]
         candidates = [known for known in near if known.startswith(beginning)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.runtime.hashing import MULTIPLIER
 from nlptx.text.scanner import Scan, Scanner
 
 # Bytes per integer. A word of up to 8 bytes is represented by one integer, a longer word of up to 16 bytes by two.
@@ -20,8 +21,6 @@ _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1],
 # occur many times. The number of slots is a power of two above _MIN_SLOTS.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
-# Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
     pending = np.flatnonzero(keys)
     keys = keys[pending]
     distinct = [keys[:0]]
-    words, multiplier = 0, np.array([_MULTIPLIER])
+    words, multiplier = 0, np.array([MULTIPLIER])
     capacity = len(pending) // _KEYS_PER_SLOT
     while len(pending):
         bits = max(capacity, _MIN_SLOTS).bit_length()
@@ -167,6 +166,6 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         distinct.append(table[taken])
         words += len(taken)
         overwritten = np.flatnonzero(table.take(slots) != keys)
-        pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _MULTIPLIER
+        pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * MULTIPLIER
         capacity = len(pending)  # one key per slot, because all remaining keys may be distinct
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

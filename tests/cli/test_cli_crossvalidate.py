@@ -75,7 +75,7 @@ def test_accuracy_of_the_predictions(here):
 
 
 def test_whole_numbers_in_json_lines_are_the_same_labels_in_tables(here):
-    """In JSON lines, 5.0 and 5 are the same label, so both are 5 in a table; other numbers keep their digits."""
+    """Labels 5.0 and 5 of JSON lines are both written to a table as 5, because they are equal; 0.5 stays 0.5."""
     with open("in.jsonl", "w", encoding="utf-8") as file:
         for number, (text, label) in enumerate(make_rows(("neg", "pos"), 30, seed=4)):
             rating = 5 - 4 * (label == "neg")
