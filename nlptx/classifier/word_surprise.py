@@ -10,9 +10,10 @@ symbols (tokens of punctuation marks, such as brackets), and the other half even
 in every language, so without q a line of program code would seem familiar because of its symbols. Only differences of s
 matter, so terms that are the same for all words are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol,
 where W and S are the numbers of distinct words and symbols that were counted. For an unknown symbol, log(W / S) is not
-added. For an unknown word that is not a symbol, s also depends on the spelling of the word; see
-:class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, a marked word that is unknown is as
-surprising as the same word without the mark.
+added. For an unknown word without digits that is not a symbol, s also depends on the spelling of the word; see
+:class:`nlptx.classifier.spelling.Spelling`. The spelling of words with digits, such as "wrt54g", is unusual in every
+language, so it is not examined. If the tokenizer marks negated words, a marked word that is unknown is as surprising as
+the same word without the mark.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class WordSurprise:
                 if word in self._vocabulary.index:
                     surprise[number] = self.known[self._vocabulary.index[word]]
                     continue
-            if not _is_symbol(word):
+            if not _is_symbol(word) and not any(map(str.isdecimal, word)):
                 spelled.append((number, word.encode("utf-8", "surrogatepass")))
         for start in range(0, len(spelled), _WORDS):
             numbers, spellings = zip(*spelled[start : start + _WORDS], strict=True)

@@ -6,7 +6,11 @@ only a few of these texts should count as unlike the training texts.
 
 A language model wrote other_languages.tsv for this project in 2026, without sources: short reviews in six languages,
 and lines of program code. The measure of unlikeness was developed with German, Spanish, Finnish, the first 60 lines of
-code and random letters; the other rows were used only for testing. No model is trained on any of these texts.
+code and random letters; the other rows were used only for testing. Python's standard library, from which a row draws
+lines at random, is of the version that runs this program. No model is trained on any of these texts.
+
+In SST-2, brackets and quotation marks are written as codes of the Penn Treebank ("-lrb-"). They are replaced by the
+characters that they stand for.
 """
 
 from __future__ import annotations
@@ -14,7 +18,10 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import random
 import string
+import sysconfig
+import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,12 +40,46 @@ TEXTS = Path(__file__).with_suffix(".tsv")
 SHARED = Path(os.environ.get("NLPTX_SHARED_DATA", "../shared/data"))
 MIN_WORDS, MAX_WORDS = 5, 30
 RANDOM_TEXTS = 200
+LINES_PER_FILE = 5
+TREEBANK_CODES = {"-lrb-": "(", "-rrb-": ")", "``": '"', "''": '"', "\\/": "/"}
+
+
+def has_usual_length(text: str) -> bool:
+    """Return whether a text has 5 to 30 words; words are separated by white space."""
+    return MIN_WORDS <= len(text.split()) <= MAX_WORDS
 
 
 def read(path: Path) -> list[str]:
-    """Return the texts of a file that have 5 to 30 words; words are separated by white space."""
-    texts = [document.text for document in Corpus((str(path),), ReadOptions())]
-    return [text for text in texts if MIN_WORDS <= len(text.split()) <= MAX_WORDS]
+    """Return the texts of a file that have the usual length, without codes of the Penn Treebank."""
+    texts = []
+    for document in Corpus((str(path),), ReadOptions()):
+        text = document.text
+        for code, characters in TREEBANK_CODES.items():
+            text = text.replace(code, characters)
+        texts.append(text)
+    return list(filter(has_usual_length, texts))
+
+
+def code_lines(path: Path) -> list[str]:
+    """Return the lines of a Python file that have the usual length, without comments and strings of several lines."""
+    with tokenize.open(path) as file:
+        lines = file.read().splitlines(keepends=True)
+    code = dict(enumerate(lines, 1))
+    for token in tokenize.generate_tokens(iter(lines).__next__):
+        (start, column), (end, _) = token.start, token.end
+        if token.type == tokenize.COMMENT:
+            code[start] = code[start][:column]
+        elif token.type == tokenize.STRING and start < end:
+            code |= dict.fromkeys(range(start, end + 1), "")
+    return list(filter(has_usual_length, map(str.strip, code.values())))
+
+
+def standard_library_code() -> list[str]:
+    """Return random lines of Python's standard library, at most five from each file."""
+    rng = random.Random(1)
+    files = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+    found = [code_lines(file) for file in files]
+    return [line for lines in found for line in rng.sample(lines, min(len(lines), LINES_PER_FILE))]
 
 
 def random_letters(count: int) -> list[str]:
@@ -71,6 +112,7 @@ def main() -> None:
     at_one_percent = float(np.quantile(np.concatenate([*groups.values()]), 0.99))
     for language, rows in pd.read_csv(TEXTS, sep="\t", quoting=csv.QUOTE_NONE).groupby("language", sort=False):
         groups[str(language)] = surprises(model, rows["text"])
+    groups["lines of Python's standard library"] = surprises(model, standard_library_code())
     groups["random letters"] = surprises(model, random_letters(RANDOM_TEXTS))
     table = pd.DataFrame({"texts": {name: len(values) for name, values in groups.items()}})
     for name, threshold in (("unlike", own), ("at 1 % false alarms", at_one_percent)):

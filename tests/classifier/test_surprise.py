@@ -84,6 +84,14 @@ def test_the_surprise_of_an_unknown_word_depends_on_its_spelling():
     assert_allclose(spelling.surprise(known).sum(), 0, atol=1e-12)
 
 
+def test_the_spelling_of_words_with_digits_does_not_count():
+    surprise = WordSurprise(Vocabulary(["the", "then", "there"], np.array([100, 50, 20]))).unknown(
+        [b"qzqz54q", b"5717", "zq\u0663".encode(), b"qzqz"]
+    )
+    assert_allclose(surprise[:3], -np.log(20 / 2))
+    assert surprise[3] > surprise[0]
+
+
 def test_the_surprise_of_a_text_is_a_standardised_mean():
     vocabulary = Vocabulary(["the", "film"], np.array([100, 20]))
     typical = TypicalSurprise(mean=-4.0, between=0.5, within=6.0, threshold=2.0)
