@@ -9,7 +9,7 @@ NlptxError                1   something failed while running
 │   ├── DecodingError     3   the input contains bytes that are not UTF-8
 │   ├── LabelError        3   a label is missing or cannot be used
 │   └── InputTypeError    3   an argument of a Python function has the wrong type (also a TypeError)
-├── ArtifactError         4   a file cannot be used as an artifact
+├── ArtifactError         4   a file cannot be used as an artifact (also a ValueError)
 │   ├── WrongKindError    4   the file is an artifact of another stage
 │   ├── CorruptError      4   the file is truncated, altered, or not an artifact
 │   └── NewerFormatError  4   the file was written by a later version of nlptx
@@ -89,7 +89,7 @@ class InputTypeError(DataError, TypeError):
     """An argument of a Python function, or an element of such an argument, has the wrong type."""
 
 
-class ArtifactError(NlptxError):
+class ArtifactError(NlptxError, ValueError):
     """A file cannot be used as an artifact, such as a model or word vectors."""
 
     exit_code = 4

@@ -237,6 +237,10 @@ def test_a_path_is_checked_before_use(load, tmp_path, model):
         load(3)
     with pytest.raises(InputTypeError, match="`path` has the type NoneType; expected a str or a path"):
         model.save(None)
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"damaged\.npz: not an nlptx artifact, or truncated"):
+        load(damaged)
 
 
 def test_objects_with_arrays_are_equal_only_to_themselves(model):

@@ -62,7 +62,20 @@ def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
         partial_line.append(data[last:])
         length += len(data) - last
     if length:
-        yield b"".join([*partial_line, b"\n"]), 1
+        line = b"".join(partial_line)
+        if number == 1 and not source.continued:
+            _check_line_ends(line, source)
+        yield line + b"\n", 1
+
+
+def _check_line_ends(first_line: bytes, source: Source) -> None:
+    """Raise a DataError if the input has no line feed, but carriage returns that separate lines."""
+    if not first_line.endswith(b"\n") and b"\r" in first_line.rstrip(b"\r"):
+        raise DataError(
+            "its lines end in carriage returns only",
+            where=source.name,
+            hint="Convert them to line feeds first: tr '\\r' '\\n'.",
+        )
 
 
 def _is_plain(block: bytes) -> bool:
@@ -93,12 +106,7 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
             _too_long(source, number)
         if number == 1 and not source.continued:
             source.has_bom, line = line.startswith(BOM), line.removeprefix(BOM)
-            if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
-                raise DataError(
-                    "its lines end in carriage returns only",
-                    where=source.name,
-                    hint="Convert them to line feeds first: tr '\\r' '\\n'.",
-                )
+            _check_line_ends(line, source)
         yield number, _decode(line, source.name, number, options)
 
 

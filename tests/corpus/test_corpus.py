@@ -27,6 +27,14 @@ def test_text_has_one_document_per_line(tmp_path):
     assert (second.text, second.where) == ("two films", f"{path}:2")
 
 
+def test_a_text_file_without_line_feeds_is_refused_if_carriage_returns_separate_its_lines(tmp_path):
+    path = write(tmp_path / "a.txt", b"one film\rtwo films\r")
+    with pytest.raises(DataError, match=r"a.txt: its lines end in carriage returns only"):
+        list(Corpus((str(path),), ReadOptions()).blocks())
+    path = write(tmp_path / "b.txt", b"one\rfilm\ntwo films\r")
+    assert texts(path) == ["one\rfilm", "two films"]
+
+
 @pytest.mark.parametrize(
     ("content", "lines"),
     [
@@ -313,7 +321,7 @@ def outcome(read):
     """Return the result of ``read``, or its error message."""
     try:
         return read()
-    except DecodingError as error:
+    except DataError as error:
         return str(error)
 
 

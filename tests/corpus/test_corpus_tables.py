@@ -26,7 +26,7 @@ def test_csv_documents_have_text_label_and_all_fields(tmp_path):
     assert (second.text, second.label, second.line) == ("Bad", None, 3)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt"])
 def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     path = write(tmp_path / name, b"text\tlabel\rgood\tpos\rbad\tneg\r")
     refused(path, name, "its lines end in carriage returns only", "tr '\\r' '\\n'")
