@@ -75,6 +75,8 @@ def main() -> None:
         "purpose": "Classify English opinions as positive or negative; made for film reviews.",
         "data": "Reviews of the training half of IMDB (Maas et al. 2011), labelled or not; and synthetic opinions,"
         " written for the project by a language model (data/README.md).",
+        "lexicon": "Prior means of the n-gram weights: VADER's sentiment lexicon (Hutto and Gilbert 2014, MIT licence),"
+        " and the values of emoji and ratings in data/emoji.tsv.",
         "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models and region"
         " filters (see README).",
         "evaluation": "Texts on which the model was not trained: accuracy with 95 % interval.",
