@@ -325,5 +325,5 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
 	  -o $(DEFAULT)/model.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/model.npz $(DATA) \
-	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \
-	  $(if $(wildcard $(CR)),--kind 'customer reviews of gadgets=$(CR)') --output nlptx/default_model.npz
+	  --kind 'short texts on six subjects (data/test.tsv)=data/test.tsv' \
+	  $(if $(wildcard $(CR)),--kind 'sentences from customer reviews of gadgets (CR)=$(CR)') --output nlptx/default_model.npz

@@ -7,9 +7,8 @@ Presets are the settings used in two articles:
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
 Efforts trade training time for accuracy. The effort ``fast`` trains only linear models on n-grams; ``default`` also
-trains the transformer and, if there are enough labelled texts (see :mod:`nlptx.training.automatic`), a small second
-classifier, a convolutional network (see :mod:`nlptx.regions`); ``best`` makes the second classifier larger, and trains
-it even if there are fewer texts.
+trains the transformer and, if there are enough labelled texts (see :mod:`nlptx.training.automatic`), region
+filters (see :mod:`nlptx.regions`); ``best`` trains more region filters, even if there are fewer texts.
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; reports texts that also occur in DATA.")
 @option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
-@option(
-    "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
-)
+@option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="More unlabelled texts to choose from.")
 @option(
     "--to-label",
     type=PATH,
@@ -77,7 +75,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     type=NumberRange(0.3, 1),
     default=SIMILARITY,
     show_default=True,
-    help="Minimum Jaccard similarity at which two texts count as nearly the same.",
+    help="Minimum Jaccard similarity of near-duplicates.",
 )
 @option("--skip-bad", is_flag=True, hidden=True, expose_value=False, callback=_refuse_skip_bad)
 @option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples per fault.")
@@ -86,8 +84,8 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if DATA has this kind of fault; can be repeated. any: every kind except those that"
-    " may list correct rows.",
+    help="Exit with code 5 if DATA has this kind of fault, named as in the report. any: every kind"
+    " except those that may list correct rows.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)

@@ -6,6 +6,7 @@ import time
 
 from nlptx.cli.cluster_options import ClusterOptions
 from nlptx.cli.options import CommonOptions
+from nlptx.cli.stage_run import peak_memory
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import check_counts, product_dtype, settings_in_effect
@@ -26,6 +27,7 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
     """
     import numpy as np
 
+    program = 10**6 * peak_memory()
     with MemoryBudget() as budget:
         opened = StoredCooccurrence.open(counts, budget)
         settings = settings_in_effect(settings, len(opened.vocabulary), common.reporter.note)
@@ -47,9 +49,9 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
     products = min(degree, -(-2 * (settings.components + block) // block))
     seconds = len(slices) * (prepared - started + products * (multiplied - prepared))
     plan = {
-        "partitions": len(slices),
+        "slices": len(slices),
         "bytes": entries * 12,
-        "memory_per_worker": 3 * (entries * 12 // len(slices)) + 3 * words * block * dtype.itemsize,
+        "memory_per_worker": program + 3 * (entries * 12 // len(slices)) + 3 * words * block * dtype.itemsize,
         "memory_of_this_process": basis_bytes(words, settings.components, settings.block, settings.degree, dtype),
         "products": products,
     }

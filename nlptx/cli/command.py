@@ -64,7 +64,8 @@ class Option(click.Option):
         elif not self.is_flag:
             names += f" {self._metavar()}"
         default = "[required]" if self.required else self._default(ctx)
-        return names, f"{self.help}  {default}".rstrip()
+        repeated = " Repeatable." if self.multiple else ""
+        return names, f"{self.help}{repeated}  {default}".rstrip()
 
     def _metavar(self) -> str:
         if isinstance(self.type, click.Choice) and self.metavar is None:

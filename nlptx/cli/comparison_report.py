@@ -10,7 +10,7 @@ from nlptx.cli.reporter import Reporter
 from nlptx.cli.table_writer import open_table
 
 if TYPE_CHECKING:
-    from nlptx.evaluation.comparison import Candidate, Comparison, Difference, Pair
+    from nlptx.evaluation.comparison import Comparison, Difference, ModelQuality, Pair
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 _NONE = "-"
@@ -69,7 +69,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
     reporter.table("difference in accuracy, in points (row minus column)", numbers, matrix)
 
 
-def _candidate(candidate: Candidate) -> tuple[str, ...]:
+def _candidate(candidate: ModelQuality) -> tuple[str, ...]:
     return (
         candidate.source,
         f"{candidate.accuracy:.2%}",

@@ -42,7 +42,7 @@ _NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
     multiple=True,
     metavar="FILE",
     excludes={"words": "use either a text or {}, not both."},
-    help="Explain each text of FILE; can be repeated.",
+    help="Explain each text of FILE.",
 )
 @model_option
 @format_options(

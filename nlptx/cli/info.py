@@ -14,6 +14,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.reporter import print_json
+from nlptx.cli.shown_names import shown_name, with_shown_names
 from nlptx.training.history import best_measures, has_epochs, loss_curve, reason_for_best
 
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ def _draw(
         reporter.facts(path, [*_rows(_purpose(artifact.details)), *facts])
         for title, entries in (
             ("card", card),
-            ("region filters", _fusion_weights(artifact) | _history_entry(artifact, "regions")),
-            ("subword model", _history_entry(artifact, "subwords")),
-            ("calibration", _calibration(artifact)),
+            ("region filters", _fusion_weights(artifact) | with_shown_names(_history_entry(artifact, "regions"))),
+            ("subword model", with_shown_names(_history_entry(artifact, "subwords"))),
+            ("calibration", with_shown_names(_calibration(artifact))),
         ):
             if entries:
                 reporter.facts(title, _rows(entries))
@@ -220,9 +221,7 @@ def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:
         best = best_measures(history)
         shown = [name for name in measures if name in best]
         if shown:
-            common.reporter.table(
-                "results", [name.replace("_", " ") for name in shown], [[best[name] for name in shown]]
-            )
+            common.reporter.table("results", list(map(shown_name, shown)), [[best[name] for name in shown]])
         return
     kept = f"kept: {reason_for_best(history)}"
     rows = [
@@ -233,7 +232,7 @@ def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:
         )
         for epoch in history["epochs"]
     ]
-    header = ("epoch", *(name.replace("_", " ") for name in measures), "")
+    header = ("epoch", *map(shown_name, measures), "")
     common.reporter.table("training", header, rows)
     if history["curve"]:
         common.reporter.lines("training loss over steps", curve(loss_curve(history), common.reporter.width))

@@ -37,7 +37,7 @@ by_option = option(
     multiple=True,
     metavar="COLUMN",
     callback=_distinct,
-    help="Show the accuracy for each value of a column; can be repeated.",
+    help="Show the accuracy for each value of a column.",
 )
 
 

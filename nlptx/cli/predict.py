@@ -79,11 +79,12 @@ def predict(
     nlptx predict -m model.npz reviews.txt > scores.tsv
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
-    For plain text (one document per line), each output line contains label, score and text. If the labels have no
+    For plain text (one text per line), each output line contains label, score and text. If the labels have no
     order, each output line contains the confidence instead of the score. For a folder or archive (one document per
     file), each output line contains the path instead of the text. For a table, the output is a table in the same format
     (CSV if the input is Parquet), with all columns of the input and the added columns label, confidence, score and
-    prob_<label>. The suffix of the output file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz,
+    prob_<label>; if the input already has one of these columns, the added column is called predicted_label, for
+    example. The suffix of the output file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz,
     .bz2 or .xz compresses the output.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unusual; in plain text, these five columns

@@ -34,7 +34,7 @@ label_map_option = option(
     multiple=True,
     metavar="OLD=NEW",
     group="Data",
-    help="Replace a label (1=pos), or omit its rows (3=); can be repeated.",
+    help="Replace a label (1=pos), or omit its rows (3=).",
 )
 _weight_column = option(
     "--weight-column",
@@ -145,7 +145,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Parts of a folder or archive to read.",
+            help="Part of the data to read.",
         )
         @option(
             "--encoding-errors",

@@ -14,6 +14,7 @@ from nlptx.cli.conflicts import Conflict
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import CommonOptions, Function, output_option
 from nlptx.cli.reporter import print_json
+from nlptx.cli.shown_names import with_shown_names
 from nlptx.io.output_path import STDOUT, check_writable
 
 # Suffixes of file names that an artifact must not have, because they belong to other formats.
@@ -62,10 +63,8 @@ class StageRun:
             print_json({"output": self.output, **facts})
         else:
             facts = {name: _shortened(value) if name == "labels" else value for name, value in facts.items()}
-            shown = {
-                name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
-            }
-            self.common.reporter.summary(f"{title} -> {self.output}", shown.items())
+            shown = {name: value for name, value in facts.items() if not isinstance(value, list | dict)}
+            self.common.reporter.summary(f"{title} -> {self.output}", with_shown_names(shown).items())
 
 
 def _shortened(labels: list[str]) -> str:

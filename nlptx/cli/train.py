@@ -59,14 +59,14 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from (for an archive, its unsup part).",
+    help="Unlabelled texts (of an archive, the unsup part).",
 )
 @option(
     "--valid",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this file, or on the test part of this archive.",
+    help="Validate on this file (of an archive, the test part).",
 )
 @option(
     "--lexicon",

@@ -82,10 +82,11 @@ def tune(
 
     Pass the settings file to nlptx train --config. The search starts from the default settings, or from the settings of
     --config, --preset and --effort, and tries changes to the settings of the word vectors, the n-grams, the network and
-    the training: first changes that often help, then random changes. Settings that you give as options are not changed.
-    All options of nlptx train for the network, the n-grams and the training are accepted, even if they are not listed
-    here. All settings are evaluated on the same folds, and bad settings are dropped early. If no settings are better
-    than the starting settings, the starting settings are written.
+    the training: first changes that often help, then random changes, most of which a model of the results so far
+    selects. Settings that you give as options are not changed. All options of nlptx train for the network, the n-grams
+    and the training, except --checkpoint-minutes, are accepted, even if they are not listed here. All settings are
+    evaluated on the same folds, and bad settings are dropped early. If no settings are better than the starting
+    settings, the starting settings are written.
 
     The checkpoint is kept, so a search can be continued with --resume even after it has finished. --minutes limits the
     total time of a search, including the time before --resume.

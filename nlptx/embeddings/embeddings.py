@@ -99,7 +99,7 @@ class Embeddings:
         unit, names = self._unit_vectors(), self.vocabulary.words
         similar = similar_words(self._normalized(word), names, self.vocabulary.counts)
         if not len(similar.indices):
-            words = f"the {len(names)} words of these embeddings"
+            words = f"the {len(names):,} words that have vectors"
             raise DataError(f"{word!r} is not among {words}, and none of them has a similar spelling")
         target = similar.weights @ unit[similar.indices]
         nearest = self._closest(unit, target / (np.linalg.norm(target) or 1), [], top)
@@ -129,7 +129,7 @@ class Embeddings:
         check_text(word, "word")
         index = self.vocabulary.index.get(self._normalized(word))
         if index is None:
-            raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
+            raise DataError(f"{word!r} is not among the {len(self.vocabulary):,} words that have vectors")
         return index
 
     def _normalized(self, word: str) -> str:

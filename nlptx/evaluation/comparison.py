@@ -18,7 +18,7 @@ from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ModelQuality:
     """The quality of one model; see :class:`nlptx.metrics.Report` for the measures.
 
     Args:
@@ -103,7 +103,7 @@ class Comparison:
 
     texts: int
     groups: int | None
-    candidates: list[Candidate]
+    candidates: list[ModelQuality]
     pairs: list[Pair]
     differences: NDArray[np.float64]
 
@@ -235,10 +235,10 @@ def _candidate(
     accuracy: float,
     macro_f1: float,
     log_loss: float,
-) -> Candidate:
+) -> ModelQuality:
     answered = predictions.only_answered
     confidence = answered.confidence if len(answered) else None
-    return Candidate(
+    return ModelQuality(
         predictions.source,
         accuracy,
         interval,

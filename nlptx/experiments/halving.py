@@ -113,7 +113,7 @@ class Search:
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
         tried = {name_of(trial.values) for trial in self.trials}
-        proposed = space.usual(best.values, tried) if number == 0 else []
+        proposed = space.helpful(best.values, tried) if number == 0 else []
         proposed = proposed or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
         candidates = [self.add_trial(values) for values in proposed]
         if not candidates:

@@ -43,7 +43,7 @@ _RARE_NGRAMS = {"train.ngram_min_texts": 1}
 _NO_LSA = {"train.lsa_components": 0}
 _USAGE = {"cooccur.window": 5, "pca.smoothing": 0.75, "pca.standardize": True, "pca.eigenvalue_weight": 0.0}
 _LARGE_NETWORK = {"train.width": 128, "train.blocks": 2}
-_USUAL = (
+_HELPFUL = (
     _FEW_TEXTS,
     _FEW_TEXTS | _HIGH_RATE,
     _FEW_TEXTS | _HIGH_RATE | _RARE_NGRAMS,
@@ -51,11 +51,10 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# To find new settings, tuning changes copies of earlier settings at random. Approximate mean number of choices (see
-# _CHOICES) that change in a copy.
+# To find new settings, tuning changes copies of earlier settings at random. On average, about _CHANGES of the
+# choices in _CHOICES change in a copy.
 _CHANGES = 2
-# Number of copies from which the additive model chooses, and the strength of the model's
-# regularisation.
+# Number of copies from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3
 # Settings, as stage.setting -> value.
 Values = dict[str, Any]
@@ -106,13 +105,13 @@ class SearchSpace(NamedTuple):
             replacements[name] = {value: first_with_effect.setdefault(effect(value), value) for value in choices}
         return cls(groups, replacements)
 
-    def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
+    def helpful(self, center: Values, tried: Collection[str]) -> list[Values]:
         """Return copies of ``center`` that are not in ``tried``, each with a combination of changes that often helps.
 
         Fixed settings keep their values.
         """
         names = {name for group in self.groups for name in group}
-        changed = (center | {name: value for name, value in changes.items() if name in names} for changes in _USUAL)
+        changed = (center | {name: value for name, value in changes.items() if name in names} for changes in _HELPFUL)
         by_name = {name_of(values): values for values in map(self._with_replacements, changed)}
         return [values for name, values in by_name.items() if name not in tried]
 

@@ -66,7 +66,7 @@ class Evaluation:
     command: str = ""
 
     @property
-    def kept(self) -> LabelledPredictions:
+    def labelled(self) -> LabelledPredictions:
         """Predictions for the texts that get a label."""
         return self.predictions if self.answered is None else self.predictions.take(self.answered)
 
@@ -89,28 +89,28 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
 
 def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dict[str, Any]:
     """Return the values that the template ``evaluate.html`` needs."""
-    kept, report = evaluation.kept, evaluation.report
+    labelled, report = evaluation.labelled, evaluation.report
     multi_label = isinstance(report, LabelSetReport)
-    lengths = accuracy_by_length(kept.texts, kept.correct)
-    texts = list_texts(kept, evaluation.model, workers)
+    lengths = accuracy_by_length(labelled.texts, labelled.correct)
+    texts = list_texts(labelled, evaluation.model, workers)
     data = ", ".join(evaluation.data)
     verb = "is" if report.texts == 1 else "are"
     name = "nlptx evaluation report"
     context = {
         "version": __version__,
-        "title": f"{kept.source} on {data}: {name}",
+        "title": f"{labelled.source} on {data}: {name}",
         "kind": name,
         "heading": f"{_percent(report.accuracy)} of {quantity(report.texts, 'text')} {verb} predicted correctly",
-        "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
+        "about": [("predictions of", labelled.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": main_figures(report),
-        "notes": [*_answered_notes(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
-        "unanswered": kept.unanswered,
-        "labels": kept.label_names,
+        "notes": [*_answered_notes(evaluation), *filter(None, [labelled.unanswered_note]), *evaluation.notes],
+        "unanswered": labelled.unanswered,
+        "labels": labelled.label_names,
         "multi_label": multi_label,
         "report": report,
         **_confusions(report),
-        "ranking": figures.ranking_charts(kept.label_names, kept.probabilities, kept.targets, multi_label),
-        **_calibration(evaluation, kept),
+        "ranking": figures.ranking_charts(labelled.label_names, labelled.probabilities, labelled.targets, multi_label),
+        **_calibration(evaluation, labelled),
         **_coverage(evaluation.predictions),
         "by": [
             (column, groups[:MAX_GROUPS], max(len(groups) - MAX_GROUPS, 0))
@@ -123,7 +123,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
             f"Listed: {len(texts):,} of {quantity(report.texts, 'text')}, first the errors with the highest confidence"
             f" (at most {MAX_ERRORS}), then the texts with the lowest confidence (at most {MAX_UNCERTAIN})."
         ),
-        "facts": None if evaluation.model is None else describe_model(evaluation.model, kept.source),
+        "facts": None if evaluation.model is None else describe_model(evaluation.model, labelled.source),
         "data": [("data", data), ("SHA-256", evaluation.sha256)],
         "command": evaluation.command,
         "folds": None,
@@ -146,15 +146,15 @@ def _coverage(predictions: LabelledPredictions) -> dict[str, Any]:
     return {"coverage": chart, "coverage_points": points, "steps": figures.coverage_steps(curve, chart)}
 
 
-def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str, Any]:
-    kept = kept.only_answered
-    if kept.confidence is None or not len(kept):
+def _calibration(evaluation: Evaluation, labelled: LabelledPredictions) -> dict[str, Any]:
+    labelled = labelled.only_answered
+    if labelled.confidence is None or not len(labelled):
         return {"calibration": None}
-    if evaluation.model is not None and isinstance(kept, ModelPredictions):
-        confidences, note = _confidences(evaluation.model, kept)
+    if evaluation.model is not None and isinstance(labelled, ModelPredictions):
+        confidences, note = _confidences(evaluation.model, labelled)
     else:
-        confidences, note = [Confidences("", kept.confidence, kept.correct)], ""
-    bins = reliability(kept.confidence, kept.correct)
+        confidences, note = [Confidences("", labelled.confidence, labelled.correct)], ""
+    bins = reliability(labelled.confidence, labelled.correct)
     return {"calibration": figures.reliability_charts(confidences), "calibration_note": note, "bins": bins}
 
 
@@ -211,17 +211,17 @@ def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:
     return {"matrix": [], "confusions": figures.most_frequent_confusions(rows)}
 
 
-def _confidences(model: Model, kept: ModelPredictions) -> tuple[list[Confidences], str]:
+def _confidences(model: Model, labelled: ModelPredictions) -> tuple[list[Confidences], str]:
     """Return the confidences for the reliability diagram, and a sentence about the calibration."""
-    after = Confidences("calibrated", kept.confidence, kept.correct)
+    after = Confidences("calibrated", labelled.confidence, labelled.correct)
     if model.temperature == 1:
         return [after], "The model is not calibrated: its temperature is 1."
-    probabilities = without_temperature(model, kept.probabilities, kept.known_words > 0)
+    probabilities = without_temperature(model, labelled.probabilities, labelled.known_words > 0)
     predicted = model.choose(probabilities)
     before = Confidences(
         "before calibration",
         model.decision.confidence(probabilities, predicted),
-        model.decision.correct(predicted, kept.targets),
+        model.decision.correct(predicted, labelled.targets),
     )
     errors = [calibration_error(each.confidence, each.correct) for each in (before, after)]
     return [after, before], (

@@ -81,10 +81,10 @@ def main() -> None:
         " filters (see README).",
         "evaluation": "Texts on which the model was not trained: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
-        "by_length": by_length,
+        "film reviews by length": by_length,
         "hard sentences": by_kind,
         "neutral": "Fraction of the neutral sentences whose score is between -0.5 and 0.5.",
-        "calibration": {
+        "calibration on film reviews": {
             "temperature": fitted,
             "expected calibration error": f"{before.ece:.2%} before, {report.ece:.2%} after",
             "log-loss": f"{before.log_loss:.4f} before, {report.log_loss:.4f} after",

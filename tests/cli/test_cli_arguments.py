@@ -256,7 +256,7 @@ def test_a_name_with_a_slash_or_a_known_suffix_is_a_file(name):
 
 def test_the_message_about_an_unknown_word_names_the_vocabulary():
     message = call("neighbors", "embedings", "friendly", code=3).stderr
-    assert f"'embedings' is not among the {len(Model.load().vocabulary)} words" in message
+    assert f"'embedings' is not among the {len(Model.load().vocabulary):,} words" in message
     assert "bundled model were used; to use others, add -m FILE" in message
 
 

@@ -414,7 +414,8 @@ def test_the_plans_of_the_other_commands(tmp_path):
     before = written(tmp_path)
     dry_run = ("--cluster", "local:2", "--dry-run", "--json")
     plan = json.loads(call("pca", "counts.npz", "--components", "3", *dry_run).stdout)
-    assert plan["partitions"] == 8
+    assert plan["slices"] == 8
+    assert plan["memory_per_worker"] > 10**7
     plan = json.loads(call("evaluate", "rows.tsv", *dry_run).stdout)
     assert plan["texts"] == 30
     assert plan["memory_per_worker"] > 10**7

@@ -130,7 +130,7 @@ def test_info_shows_the_weights_of_the_network_and_of_the_region_filters():
     a, b = Model.load().regions.weights
     told = [" ".join(line.split()) for line in call("info").stdout.decode().splitlines()]
     assert {f"weight of the network {a:.4f}", f"weight of the filters {b:.4f}"} <= set(told)
-    assert any(line.startswith("region loss") for line in told)
+    assert any(line.startswith("loss of the filters") for line in told)
 
 
 def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_path, monkeypatch):

@@ -291,10 +291,10 @@ def test_the_number_of_workers_does_not_change_the_result(world):
 def test_changes_that_often_help_are_tried_first(world):
     result = search(world, 300.0)
     space, start = SearchSpace.of(Recipe(), (), effects_of(EXPERIMENT, Recipe())), values_of(Recipe())
-    usual = space.usual(start, [])
-    assert [trial.values for trial in result.trials[1 : 1 + len(usual)]] == usual
-    assert space.usual(usual[0], [name_of(usual[0])]) != usual
-    given = SearchSpace.of(replace(Recipe(), vectors=None), ["train.epochs"]).usual(start, [])
+    helpful = space.helpful(start, [])
+    assert [trial.values for trial in result.trials[1 : 1 + len(helpful)]] == helpful
+    assert space.helpful(helpful[0], [name_of(helpful[0])]) != helpful
+    given = SearchSpace.of(replace(Recipe(), vectors=None), ["train.epochs"]).helpful(start, [])
     assert all((values["train.epochs"], values["cooccur.window"]) == (TrainSettings.epochs, 10) for values in given)
 
 
