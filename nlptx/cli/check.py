@@ -17,7 +17,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import CommonOptions, NumberRange, common_options, seed_option
 from nlptx.cli.prediction_format import format_of_table
-from nlptx.cli.reading_checks import note_unused_options
+from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stage_run import peak_memory
@@ -139,6 +139,7 @@ def check(
     check_names(*data, *against, *unlabelled, out_of_fold, model, bad_rows, to_label)
     # The column options also apply to --to-label, because they name the columns of its table.
     note_unused_options(common.reporter.note, data, *against, *unlabelled, out_of_fold, to_label)
+    note_repeated_inputs(common.reporter.note, data)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):

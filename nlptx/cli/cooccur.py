@@ -21,7 +21,7 @@ from nlptx.cli.options import (
     settings_options,
     unless_given,
 )
-from nlptx.cli.reading_checks import note_unused_options
+from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, part_facts
 from nlptx.cli.stage_run import StageRun, artifact_option
@@ -85,6 +85,7 @@ def cooccur(
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, vocabulary)
     note_unused_options(common.reporter.note, inputs)
+    note_repeated_inputs(common.reporter.note, inputs)
     if vocabulary is not None and shard is None:
         raise click.UsageError("--vocabulary needs --shard I/N.")
     part = None

@@ -19,7 +19,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, CommonOptions, NumberRange, common_options, model_option
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.precedence import is_on_command_line
-from nlptx.cli.reading_checks import note_unused_options
+from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -123,6 +123,7 @@ def evaluate(
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
     note_unused_options(common.reporter.note, data)
+    note_repeated_inputs(common.reporter.note, data)
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve

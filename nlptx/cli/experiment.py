@@ -14,7 +14,7 @@ from nlptx.cli.config import config_option, note_ignored
 from nlptx.cli.earlier_stages import EarlierStages
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_option, settings_options
-from nlptx.cli.reading_checks import note_unused_options
+from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.start import load_start, load_vectors, start_option
@@ -110,6 +110,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
         click.UsageError: options contradict each other.
     """
     note_unused_options(common.reporter.note, options.data, *options.unlabelled)
+    note_repeated_inputs(common.reporter.note, options.data)
     common.reporter.detail(f"settings: {options.settings.to_dict()}")
     context = click.get_current_context()
     used = {str(parameter.name) for parameter in context.command.params}

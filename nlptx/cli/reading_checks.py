@@ -1,8 +1,9 @@
-"""Notes about reading options that apply to none of the given inputs."""
+"""Notes about inputs that are given twice, and about reading options that apply to none of the inputs."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import click
@@ -42,6 +43,14 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
             if len(paths) == 1:
                 reason = f"{first_name(paths)} is {kinds[0]}, not {expected}"
             on_note(f"note: --{name.replace('_', '-')} has no effect, because {reason}")
+
+
+def note_repeated_inputs(on_note: Callable[[str], None], inputs: Sequence[str]) -> None:
+    """Report each file, folder or archive that is given more than once."""
+    times = Counter(os.path.realpath(path) for path in inputs if os.path.exists(path))
+    for path in inputs:
+        if (count := times.pop(os.path.realpath(path), 1)) > 1:
+            on_note(f"note: {path} is given {count} times, so each of its texts counts {count} times")
 
 
 def _kind(path: str, format: str) -> str | None:

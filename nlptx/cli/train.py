@@ -25,7 +25,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.reading_checks import note_unused_options
+from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.stage_run import StageRun, artifact_option
@@ -130,6 +130,7 @@ def train(
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
     note_unused_options(common.reporter.note, data, *unlabelled, *valid)
+    note_repeated_inputs(common.reporter.note, data)
     stage = StageRun(common, output, (*given, card, reading.exclude))
     common.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()

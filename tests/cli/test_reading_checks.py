@@ -1,4 +1,4 @@
-"""Notes on options without effect: table options without a table, and --split without a folder or an archive."""
+"""Notes on inputs given twice, table options without a table, and --split without a folder or an archive."""
 
 import tarfile
 
@@ -55,6 +55,14 @@ def test_options_that_apply_are_not_noted(command):
     for name in ("texts", "texts.tar"):
         options = ("--split", "all", "--text-column", "name", "--label-column", "name")
         assert NOTE not in call(command, name, *COMMANDS[command], *options).stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_inputs_given_twice_are_noted(command):
+    result = call(command, "table.tsv", "./table.tsv", *COMMANDS[command])
+    noted = "note: table.tsv is given 2 times, so each of its texts counts 2 times" in result.stderr
+    assert noted == (command != "predict")
+    assert "is given" not in call(command, "table.tsv", *COMMANDS[command]).stderr
 
 
 def test_the_output_is_the_same_with_such_an_option():
