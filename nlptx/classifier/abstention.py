@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
-from nlptx.text.arguments import check_real
+from nlptx.settings.argument_checks import check_real
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05

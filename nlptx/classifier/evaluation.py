@@ -16,7 +16,7 @@ from nlptx.errors import DataError
 from nlptx.metrics import Report
 from nlptx.metrics import evaluate as compute_report
 from nlptx.runtime.workers import Workers
-from nlptx.text.arguments import check_iterable, check_one_label_each, check_type, list_texts
+from nlptx.settings.argument_checks import check_iterable, check_one_label_each, check_type, list_texts
 
 
 def evaluate(

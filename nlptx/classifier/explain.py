@@ -14,7 +14,7 @@ from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.errors import ArtifactError, DataError
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
-from nlptx.text.arguments import check_text, check_type
+from nlptx.settings.argument_checks import check_text, check_type
 
 # If the number of negations multiplied by the number of words exceeds this value, leaving out a negation does not
 # remove the marks of the words that it negates.

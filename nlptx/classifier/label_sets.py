@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.text.arguments import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
+from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
 
 # Default separator between the labels of a text in a table.
 DEFAULT_SEPARATOR = ";"

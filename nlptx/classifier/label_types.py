@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError, InputTypeError, LabelError
-from nlptx.text.arguments import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
+from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
 
 Label = str | bool | int | float | np.generic
 

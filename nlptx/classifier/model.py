@@ -27,7 +27,7 @@ from nlptx.io.paths import FilePath
 from nlptx.nn import flatten
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.workers import Workers
-from nlptx.text.arguments import iterate_texts
+from nlptx.settings.argument_checks import iterate_texts
 
 KIND = "model"
 # Maximum numbers of labels and of characters in the list of labels in a model's repr.

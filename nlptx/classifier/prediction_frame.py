@@ -14,7 +14,7 @@ from nlptx.classifier.prediction_columns import free_names, prediction_columns
 from nlptx.classifier.scoring import ScoringModel, score_texts
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
-from nlptx.text.arguments import check_iterable, is_missing, iterate_texts, with_type
+from nlptx.settings.argument_checks import check_iterable, is_missing, iterate_texts, with_type
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
-from nlptx.text.arguments import check_natural, check_settings, iterate_texts
+from nlptx.settings.argument_checks import check_natural, check_settings, iterate_texts
 from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 

@@ -20,7 +20,7 @@ from nlptx.corpus.source import first_name, format_by_name
 from nlptx.errors import DataError
 from nlptx.io.paths import file_name
 from nlptx.runtime.progress import counted
-from nlptx.text.arguments import check_iterable
+from nlptx.settings.argument_checks import check_iterable
 
 if TYPE_CHECKING:
     from nlptx.io.spill import MemoryBudget

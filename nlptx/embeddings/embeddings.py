@@ -15,7 +15,7 @@ from nlptx.embeddings.word2vec_format import is_text_file, read_word2vec, write_
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
-from nlptx.text.arguments import check_natural, check_text
+from nlptx.settings.argument_checks import check_natural, check_text
 from nlptx.text.cleaning import lower
 from nlptx.text.vocabulary import Vocabulary
 

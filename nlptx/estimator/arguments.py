@@ -23,7 +23,7 @@ from nlptx.estimator.multi_label import (
     list_sets,
 )
 from nlptx.estimator.parameters import to_plain
-from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
+from nlptx.settings.argument_checks import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
 # NumPy's types for str, bool, int and float. Labels of these types can be converted to Python objects, because the

@@ -17,7 +17,7 @@ from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
-from nlptx.text.arguments import check_iterable, is_missing
+from nlptx.settings.argument_checks import check_iterable, is_missing
 
 # Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")

@@ -13,7 +13,7 @@ import numpy as np
 
 from nlptx.errors import InputTypeError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
-from nlptx.text.arguments import check_type, with_type
+from nlptx.settings.argument_checks import check_type, with_type
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings

@@ -20,7 +20,7 @@ from nlptx.estimator.metadata_requests import MetadataRequests
 from nlptx.estimator.multi_label import MIN_DECISION_VALUE, MIN_PROBABILITY, decision_values, reorder_columns
 from nlptx.estimator.parameters import Parameters, to_plain
 from nlptx.settings import CountSettings, PcaSettings
-from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
+from nlptx.settings.argument_checks import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fit import fit
 from nlptx.training.sample_weights import list_weights

@@ -33,7 +33,7 @@ MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 
 
-def fit_linear(
+def fit_sparse(
     rows: sp.csr_matrix,
     ratios: NDArray[np.float32],
     targets: NDArray,
@@ -77,9 +77,9 @@ def fit_dense(
 
     Args:
         features: (texts, K) LSA components of each text, with a mean square of 1.
-        targets: class or classes of each text, as for :func:`fit_linear`.
+        targets: class or classes of each text, as for :func:`fit_sparse`.
         width: E, the number of outputs. Together with the targets, this number determines the loss, as for
-            :func:`fit_linear`.
+            :func:`fit_sparse`.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(
@@ -107,7 +107,7 @@ def _minimise(
         backward: function that converts the gradient with respect to the outputs, (texts, E) float32, to the gradient
             with respect to the weights, (K, E).
         shape: shape of the weights, (K, E).
-        targets: class or classes of each text, as for :func:`fit_linear`.
+        targets: class or classes of each text, as for :func:`fit_sparse`.
         inverse_penalty: the inverse penalty c; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
@@ -133,7 +133,7 @@ def _minimise(
 
 
 def text_losses(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]:
-    """Return a function that computes the loss of each text and its gradient; see :func:`fit_linear`."""
+    """Return a function that computes the loss of each text and its gradient; see :func:`fit_sparse`."""
     if targets.ndim == 2:
         return BinaryCrossEntropy(width).value_and_gradient
     return _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.logistic_regression import fit_linear
+from nlptx.ngrams.logistic_regression import fit_sparse
 from nlptx.ngrams.naive_bayes import log_count_ratios
 
 
@@ -60,7 +60,7 @@ def fit_ratio_model(
     if lexicon_feature is not None:
         columns = sp.hstack([columns, lexicon_feature], format="csr")
         scales = np.concatenate([scales, np.ones((1, ratios.shape[1]), np.float32)])
-    products, bias = fit_linear(columns, scales, targets, text_weights)
+    products, bias = fit_sparse(columns, scales, targets, text_weights)
     slopes = np.zeros_like(ratios)
     slopes[informative] = products[: len(informative)]
     lexicon_slope = np.zeros_like(bias) if lexicon_feature is None else products[-1]

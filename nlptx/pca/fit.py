@@ -26,8 +26,8 @@ from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
+from nlptx.settings.argument_checks import check_natural, check_seed, check_settings, check_type
 from nlptx.settings.unused import unused_pca_notes
-from nlptx.text.arguments import check_natural, check_seed, check_settings, check_type
 
 # Hint that follows the message that no two words are near each other.
 _NO_PAIRS = "Count more text, or texts of several words; texts of a single word give no word vectors."

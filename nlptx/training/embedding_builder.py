@@ -20,7 +20,7 @@ from nlptx.pca.fit import fit_pca, limit_components
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings, TrainSettings
-from nlptx.text.arguments import check_type
+from nlptx.settings.argument_checks import check_type
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary

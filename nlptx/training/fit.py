@@ -17,9 +17,9 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
+from nlptx.settings.argument_checks import check_natural, check_seed, check_settings, check_type
 from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
-from nlptx.text.arguments import check_natural, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext

@@ -21,7 +21,7 @@ from nlptx.corpus.document import check_separator
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.io.spill import MemoryBudget
-from nlptx.text.arguments import (
+from nlptx.settings.argument_checks import (
     check_iterable,
     check_lexicon,
     check_one_label_each,

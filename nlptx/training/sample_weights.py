@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.corpus.document import MAX_WEIGHT
 from nlptx.errors import DataError, InputTypeError
-from nlptx.text.arguments import check_iterable, with_type
+from nlptx.settings.argument_checks import check_iterable, with_type
 
 # If the mean weight is outside this range, a note is printed.
 _USUAL_MEAN = (0.1, 10.0)

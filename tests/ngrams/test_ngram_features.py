@@ -27,7 +27,7 @@ from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures, TextFeatures, feature_wi
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
-from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
+from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_sparse
 from nlptx.ngrams.naive_bayes import log_count_ratios, ngram_keys
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
@@ -230,7 +230,7 @@ def linear_problem(classes, texts, grams, seed=1):
 @both
 def test_the_gradient_vanishes_at_the_linear_solution(classes):
     presence, ratios, targets = linear_problem(classes, 120, 40)
-    products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
+    products, bias = fit_sparse(sp.csr_matrix(presence), ratios, targets)
     assert products.shape == ratios.shape
     assert products.dtype == bias.dtype == np.float32
     assert_stationary(presence, ratios, targets, products, bias)
@@ -246,7 +246,7 @@ def test_the_linear_solution_equals_that_of_another_optimizer():
 
     # BFGS computes the gradients numerically.
     actual = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x
-    products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
+    products, bias = fit_sparse(sp.csr_matrix(presence), ratios, targets)
     assert_allclose(products[:, 0] / ratios[:, 0], actual[:-1], atol=2e-3)
     assert_allclose(bias[0], actual[-1], atol=2e-3)
 
@@ -255,7 +255,7 @@ def test_texts_with_very_many_decisive_ngrams_do_not_overflow():
     half = 20_000
     presence = sp.csr_matrix(np.kron(np.eye(2, dtype=np.float32), np.ones((3, half), np.float32)))
     ratios = np.repeat(np.array([[-9.0], [9.0]], np.float32), half, axis=0)
-    products, bias = fit_linear(
+    products, bias = fit_sparse(
         presence, ratios, np.array([0, 0, 0, 1, 1, 1])
     )  # an overflow warning would make the test fail
     z = presence @ products + bias

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.ngrams.feature_settings import FeatureSettings
-from nlptx.ngrams.logistic_regression import fit_linear
+from nlptx.ngrams.logistic_regression import fit_sparse
 from nlptx.ngrams.naive_bayes import log_count_ratios
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
 from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
@@ -52,7 +52,7 @@ def test_a_model_equals_a_logistic_regression_on_the_same_ngrams(weighted):
     ratios = log_count_ratios(counts, 1, (rows > 0).T @ of_text)
     ratios[(ratios <= 0) | (counts == 0)] = 0
     for c in range(LABELS):
-        products, bias = fit_linear(rows, ratios[:, [c]], targets[:, c].astype(int), text_weights=weights)
+        products, bias = fit_sparse(rows, ratios[:, [c]], targets[:, c].astype(int), text_weights=weights)
         assert_allclose(models.products[:, [c]].toarray(), products, atol=2e-2)
         assert models.bias[c] == pytest.approx(bias[0], abs=2e-2)
 

@@ -13,7 +13,7 @@ from nlptx.ngrams import cross_fit, feature_settings, occurrence_blocks, occurre
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
+from nlptx.ngrams.logistic_regression import fit_dense, fit_sparse
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import document_frequencies, ngrams_in_enough_texts, ngrams_of_texts, presence_matrix
 from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows, find_components_out_of_core
@@ -149,7 +149,7 @@ def test_the_models_equal_those_for_few_texts(targets, width, weights, budget, m
     used = np.ones(len(TEXTS)) if weights is None else weights
     found = fit_ratios(blocks, ROOT, TextLoss(targets, np.where(inside, used, 0), width), ratios, None)
     rows = sp.csr_matrix(dense_presence(TEXTS, KEYS) * ROOT[:, None])[inside]
-    slopes, bias = fit_linear(rows, ratios, targets[inside], None if weights is None else weights[inside])
+    slopes, bias = fit_sparse(rows, ratios, targets[inside], None if weights is None else weights[inside])
     assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.02)
     assert not found.slopes[::3].any()
     assert not found.lexicon_slope.any()
@@ -163,7 +163,7 @@ def test_the_model_with_a_lexicon_equals_that_for_few_texts(budget, monkeypatch)
     loss = TextLoss(TARGETS % 2, np.ones(len(TEXTS)), 1)
     found = fit_ratios(blocks_of(TEXTS, KEYS, budget), ROOT, loss, ratios, lexicon_feature.astype(np.float32))
     rows = sp.csr_matrix(np.hstack([dense_presence(TEXTS, KEYS) * ROOT[:, None], lexicon_feature]))
-    products, bias = fit_linear(rows, np.vstack([ratios, [[1]]]).astype(np.float32), TARGETS % 2)
+    products, bias = fit_sparse(rows, np.vstack([ratios, [[1]]]).astype(np.float32), TARGETS % 2)
     assert_allclose(rows[:, :-1] @ found.slopes, rows[:, :-1] @ products[:-1], atol=0.02)
     assert_allclose(found.lexicon_slope, products[-1], atol=0.02)
     assert_allclose(found.bias, bias, atol=0.02)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from nlptx.ngrams import logistic_regression
-from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
+from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_sparse
 from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 
@@ -44,7 +44,7 @@ def test_the_loss_is_as_low_as_that_of_a_search_among_all_weights(kind, weights)
     for seed, (texts, grams) in enumerate([(40, 300), (300, 40), (60, 60)]):
         rows, ratios, targets = problem(kind, texts, grams, seed)
         given = None if weights is None else np.random.default_rng(seed).uniform(*weights, texts)
-        products, bias = fit_linear(rows, ratios, targets, given)
+        products, bias = fit_sparse(rows, ratios, targets, given)
         assert products.dtype == bias.dtype == np.float32
         primal, primal_bias = logistic_regression._minimise(
             lambda w, rows=rows, ratios=ratios: rows @ (w * ratios).astype(np.float32),
@@ -63,13 +63,13 @@ def test_the_loss_is_as_low_as_that_of_a_search_among_all_weights(kind, weights)
 def test_only_one_class_occurs(targets):
     rows, ratios, _ = problem("two", 30, 50, 1)
     for given in (ratios, np.zeros_like(ratios)):  # if all ratios are 0, the outputs depend only on the bias
-        products, bias = fit_linear(rows, given, targets)
+        products, bias = fit_sparse(rows, given, targets)
         assert (np.sign(rows @ products + bias)[:, 0] == 2 * targets - 1).all()
 
 
 def test_texts_without_ngrams_give_the_log_odds_of_the_classes():
     targets = np.array([1] * 30 + [0] * 10)
-    products, bias = fit_linear(sp.csr_matrix((40, 7), dtype=np.float32), np.ones((7, 1), np.float32), targets)
+    products, bias = fit_sparse(sp.csr_matrix((40, 7), dtype=np.float32), np.ones((7, 1), np.float32), targets)
     assert_allclose(bias, np.log(3), rtol=1e-3)
     assert not products.any()
 
