@@ -72,6 +72,7 @@ def evaluate_table(
     """
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.dependent_rows import with_dependent_rows
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
@@ -86,7 +87,8 @@ def evaluate_table(
         )
     notes = []
     if (texts := texts_of_seeds(predictions.documents)) is not None:
-        notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
+        by_column = "; the intervals for single values of a column do not" if by else ""
+        notes.append(seeds_note(texts, f"the interval of the accuracy takes this into account{by_column}"))
         common.reporter.note(notes[0])
     if plot is not None:
         from nlptx.plots import check_picture_path
@@ -97,6 +99,8 @@ def evaluate_table(
             raise DataError("no text has a prediction, so there is nothing to plot", where=path)
         check_picture_path(plot)
     report = evaluate_predictions(predictions)
+    if texts is not None:
+        report = with_dependent_rows(report, predictions, texts)
     curve = None if predictions.confidence is None else CoverageCurve.of(predictions.confidence, predictions.correct)
     groups = {
         column: accuracy_by_group(column_values(column, predictions.documents), predictions.correct) for column in by

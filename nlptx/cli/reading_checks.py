@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import click
@@ -47,10 +46,13 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
 
 def note_repeated_inputs(on_note: Callable[[str], None], inputs: Sequence[str]) -> None:
     """Report each file, folder or archive that is given more than once."""
-    times = Counter(os.path.realpath(path) for path in inputs if os.path.exists(path))
-    for path in inputs:
-        if (count := times.pop(os.path.realpath(path), 1)) > 1:
-            on_note(f"note: {path} is given {count} times, so each of its texts counts {count} times")
+    names: dict[str, list[str]] = {}
+    for path in filter(os.path.exists, inputs):
+        names.setdefault(os.path.realpath(path), []).append(path)
+    for first, *others in names.values():
+        if others:
+            count = 1 + len(others)
+            on_note(f"note: {first} is given {count} times, so each of its texts counts {count} times")
 
 
 def _kind(path: str, format: str) -> str | None:
