@@ -130,6 +130,7 @@ def evaluate(
     from nlptx.classifier.evaluation import evaluate_probabilities
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
+    from nlptx.evaluation.file_kind import has_predictions
     from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.runtime.allocator import keep_freed_memory
@@ -152,6 +153,12 @@ def evaluate(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )
     threshold = abstention.threshold(classifier)
+    for path in data if model is None else ():
+        if has_predictions(path, reading):
+            common.reporter.note(
+                f"note: {path} seems to contain predictions, but the bundled model is evaluated; to evaluate the"
+                f" predictions, add -m {path}"
+            )
     labelled = read_labelled(data, with_separator(reading, classifier), common.reporter.note)
     columns = {column: np.array(column_values(column, labelled.documents), object) for column in by}
     known_words = KnownWords()

@@ -74,6 +74,14 @@ def test_a_model_needs_no_label_order(tmp_path, monkeypatch):
     assert run(*words[:2], "--json").json["confusion"] == report["confusion"]
 
 
+def test_a_note_says_how_to_evaluate_the_predictions_in_the_data(table):
+    noted = f"{table} seems to contain predictions, but the bundled model is evaluated; to evaluate the predictions, add"
+    assert noted + f" -m {table}\n" in run("evaluate", table).stderr
+    assert "seems to contain" not in run("evaluate", table, "-m", table).stderr
+    table.write_text("text,label\nso good,pos\nso bad,neg\n")
+    assert "seems to contain" not in run("evaluate", table).stderr
+
+
 def test_a_table_cannot_be_read_from_standard_input(table):
     for data, says in (((), "cannot be read from standard input; name its file"), ((table,), "write it to a file")):
         assert says in call("evaluate", "-m", "-", *data, stdin=PLAIN, code=None).stderr
