@@ -75,8 +75,9 @@ def test_a_model_needs_no_label_order(tmp_path, monkeypatch):
 
 
 def test_a_note_says_how_to_evaluate_the_predictions_in_the_data(table):
-    noted = f"{table} seems to contain predictions, but the bundled model is evaluated; to evaluate the predictions, add"
-    assert noted + f" -m {table}\n" in run("evaluate", table).stderr
+    told = run("evaluate", table).stderr
+    assert f"note: {table} seems to contain predictions, but the bundled model is evaluated" in told
+    assert f"to evaluate the predictions, add -m {table}\n" in told
     assert "seems to contain" not in run("evaluate", table, "-m", table).stderr
     table.write_text("text,label\nso good,pos\nso bad,neg\n")
     assert "seems to contain" not in run("evaluate", table).stderr
