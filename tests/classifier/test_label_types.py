@@ -216,6 +216,7 @@ def test_a_model_trained_on_the_command_line_has_str_labels(numbered, tmp_path):
     assert KINDS["train"] == read(tmp_path / "t.npz").kind
 
 
+@pytest.mark.skipif(np.__version__.startswith("1."), reason="in NumPy 1, np.float32(0.1) does not equal 0.1")
 def test_equal_labels_of_different_types_are_the_same_label():
     """0.1 equals np.float32(0.1), but has another hash, so a dictionary with one as its key does not find the other."""
     numbers = [0.1 if name == "neg" else 0.2 for name in NAMES]
