@@ -104,4 +104,5 @@ def test_a_missing_card_is_an_error(work, tmp_path):
 def test_info_describes_the_bundled_model():
     info = run("info", "--json").json
     assert info["kind"] == "model"
-    assert {"data", "method", "accuracy", "lexicon", "calibration on film reviews", "weaker", "not_for"} <= set(info["details"]["card"])
+    expected = {"data", "method", "accuracy", "lexicon", "calibration on film reviews", "weaker", "not_for"}
+    assert expected <= set(info["details"]["card"])
