@@ -15,7 +15,7 @@ from nlptx.corpus.compression import is_compressed
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_NOT_WRITTEN = (".json", ".npz", ".parquet", ".xls", ".xlsx")
+_NOT_WRITTEN = (".7z", ".json", ".lz4", ".npz", ".parquet", ".xls", ".xlsx", ".zip", ".zst")
 
 
 def format_options(

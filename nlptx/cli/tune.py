@@ -96,6 +96,8 @@ def tune(
     if rounds is not None and not _is_given("minutes"):
         minutes = math.inf
     check_not_an_input(output, options.inputs)
+    if output.lower().endswith(".npz"):
+        raise click.UsageError(f"{output} would contain settings, not a model; name it *.toml.")
     check_writable(output)
     started = time.monotonic()
     from nlptx.experiments.journal import Journal

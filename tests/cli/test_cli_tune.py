@@ -108,6 +108,7 @@ def test_a_sample_of_the_texts(here):
     ("words", "code", "says"),
     [
         (("-o", "-"), 2, "-o needs a file name"),
+        (("-o", "a.npz"), 2, "name it *.toml"),
         (("--minutes", "0"), 2, "--minutes"),
         (("--minutes", "nan"), 2, "--minutes"),
         (("--folds", "99"), 3, "80 texts for 99 folds"),

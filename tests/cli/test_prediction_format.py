@@ -84,6 +84,8 @@ def test_an_error_keeps_the_old_compressed_file(model, tmp_path):
         (("-o", "out.xlsx"), ("out.xlsx", "*.csv")),
         (("-o", "out.parquet.gz"), ("out.parquet.gz", "*.csv")),
         (("-o", "out.json"), ("out.json", "*.jsonl")),
+        (("-o", "out.csv.zst"), ("out.csv.zst", ".gz")),
+        (("-o", "out.csv.ZIP"), ("out.csv.ZIP", ".gz")),
     ],
 )
 def test_contradictory_formats_are_rejected(words, says, model, tmp_path):
