@@ -44,7 +44,7 @@ class Decision(Protocol):
         """Return the preference for each class, (B, C), given probabilities (B, C).
 
         The preference is the ratio of the probability to the threshold of the class (multi-label) or to its prior
-        (single-label with balanced class weights), or otherwise the probability itself. A single-label model predicts
+        (single-label, balanced), or otherwise the probability itself. A single-label model predicts
         the class with the largest preference.
         """
 
@@ -56,14 +56,14 @@ class Decision(Protocol):
 class SingleLabelDecision:
     """Decision of a single-label model: each text gets one label, and the probabilities of a text sum to 1.
 
-    Without balanced class weights, the predicted class is the most probable one, which maximises accuracy. With
-    balanced class weights, the predicted class is the one with the largest ratio of probability to prior, which
-    maximises mean recall; if several classes have the same largest ratio, the most probable of them is chosen.
+    By default, the predicted class is the most probable one, which maximises accuracy. A balanced decision predicts the
+    class with the largest ratio of probability to prior, which maximises mean recall, as if all classes were equally
+    frequent; if several classes have the same largest ratio, the most probable of them is chosen.
 
     Args:
         priors: (C,) fraction of the training texts with each label; if the texts have weights, fraction of the total
             weight.
-        balanced: whether every class had the same total weight in the loss.
+        balanced: whether the ratio of probability to prior decides.
     """
 
     priors: NDArray[np.float64]

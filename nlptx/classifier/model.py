@@ -94,14 +94,8 @@ class Model(ModelContents, PickledWithoutCache):
         return self.as_probabilities(outputs.astype(np.float64) / self.temperature)
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C), given outputs (B, outputs) that were divided by the temperature.
-
-        If all classes had the same total weight in the loss, the network has learned probabilities q_c proportional to
-        p_c / pi_c, where pi_c is the prior of class c, and p_c is the probability to return. Therefore p_c is q_c pi_c,
-        divided by the sum of q_k pi_k over all classes k.
-        """
-        p = self.network.loss.probabilities(outputs)
-        return self.decision.normalized(p * self.priors if self.is_balanced else p)
+        """Return probabilities (B, C), given outputs (B, outputs) that were divided by the temperature."""
+        return self.decision.normalized(self.network.loss.probabilities(outputs))
 
     @property
     def decision(self) -> Decision:
@@ -110,7 +104,7 @@ class Model(ModelContents, PickledWithoutCache):
 
     @property
     def is_balanced(self) -> bool:
-        """Whether every class had the same total weight in the loss."""
+        """Whether predictions treat all classes as equally frequent; see :class:`.SingleLabelDecision`."""
         return self.settings.class_weight == "balanced"
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray:

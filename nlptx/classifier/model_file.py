@@ -16,13 +16,16 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.model_contents import ModelContents
-from nlptx.classifier.network import feature_widths, uninitialized_network
+from nlptx.classifier.network import Network, feature_widths, uninitialized_network
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.classifier.surprise import TypicalSurprise
-from nlptx.errors import CorruptError, SettingsError
+from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, read_ngram_features, rounded_features
 from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
+
+# Detail of a balanced model: how it was balanced. Models of nlptx 0.1.0, which lack this detail, had weighted classes.
+_BALANCED_BY = "balanced_by"
 
 
 def details_of(model: ModelContents) -> dict[str, Any]:
@@ -36,6 +39,7 @@ def details_of(model: ModelContents) -> dict[str, Any]:
         "labels": [label_name(label) for label in model.labels],
         **({} if set(types) == {"str"} else {"label_types": types}),
         **({} if model.label_sets is None else _details_of_sets(model.label_sets)),
+        **({_BALANCED_BY: "decision"} if model.settings.class_weight == "balanced" else {}),
         "values": model.values,
         "history": model.history,
         "source": model.source,
@@ -146,6 +150,9 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     network = uninitialized_network(settings, table.shape[1], len(priors), feature_widths(ngram_features), len(flat))
     parameters = flatten(network)
     parameters[:] = flat
+    regions = _read_regions(artifact, len(vocabulary), network.loss.outputs)
+    if settings.class_weight == "balanced" and _BALANCED_BY not in artifact.details:
+        _add_log_priors(network, regions, priors, artifact.details["temperature"])
     return {
         "vocabulary": vocabulary,
         "table": table,
@@ -156,7 +163,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
         "made_from": artifact.made_from,
         "seed": artifact.seed,
         "ngram_features": ngram_features,
-        "regions": _read_regions(artifact, len(vocabulary), network.loss.outputs),
+        "regions": regions,
     }
 
 
@@ -165,6 +172,25 @@ def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionFusion 
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
     return RegionFusion.read(artifact, words, outputs)
+
+
+def _add_log_priors(
+    network: Network, regions: RegionFusion | None, priors: NDArray[np.float64], temperature: float
+) -> None:
+    """Adapt a balanced model of nlptx 0.1.0, which gave all classes the same total weight in the loss.
+
+    The outputs of such a model lack the logarithms of the priors.
+
+    Raises:
+        ArtifactError: the network has no bias to which the logarithms could be added.
+    """
+    factor = 1.0 if regions is None else regions.weights[0]
+    if network.head.bias is None or not factor:
+        raise ArtifactError(
+            "it was trained with `class_weight=balanced` by an earlier version, and cannot be adapted",
+            hint="Train the model again.",
+        )
+    network.head.bias.value[...] += temperature / factor * network.loss.outputs_for(priors)
 
 
 def bundled_path() -> str:

@@ -117,8 +117,7 @@ def without_temperature(
     if loss.independent:
         outputs = logit(probabilities)
     else:
-        ratios = probabilities / model.priors if model.is_balanced else probabilities
-        logs = np.log(np.maximum(ratios, np.finfo(np.float64).tiny))
+        logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         outputs = logs[:, 1:] - logs[:, :1] if loss.outputs == 1 else logs
     raw = model.as_probabilities(outputs * model.temperature)
     return np.where(known[:, None], raw, probabilities)

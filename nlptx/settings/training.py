@@ -108,7 +108,7 @@ class TrainSettings(NetworkSettings):
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", minimum=1)
     label_order: str = setting("auto", "auto: treat numeric labels as ordered.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
-        "none", "balanced: all labels have equal total weight.", "Data", choices=("none", "balanced")
+        "none", "balanced: predict rare labels more often.", "Data", choices=("none", "balanced")
     )
     passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", minimum=0, maximum=100)
     new_word_min_count: int = setting(

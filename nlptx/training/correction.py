@@ -44,13 +44,6 @@ class PooledScale:
         return (pooled - self.mean) * self.factor
 
 
-def log_priors(model: Model) -> NDArray[np.float64]:
-    """Return the log-priors that a balanced model adds to its outputs; see :meth:`Model.as_probabilities`."""
-    if not model.is_balanced:
-        return np.zeros(model.network.loss.outputs)
-    return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
-
-
 def score_conversion(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
     """Return the matrix (E0, E) that converts old scores to new scores.
 
@@ -153,9 +146,7 @@ def set_weights(
     converted_weights = head.weight.value * _network_factor(before) @ outputs_to_scores
     new.weight.value[...] = (converted_weights + pooled_weights) @ new_outputs
     if new.bias is not None:
-        converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
-        # A balanced model adds its log-priors to its outputs. The new bias does not take this addition into account, so
-        # the log-priors of the new model are subtracted from it.
+        converted_bias = bias * _network_factor(before) @ outputs_to_scores
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
-        new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
+        new.bias.value[...] = new_bias @ new_outputs
     pass_on_scores(model.network)

@@ -18,7 +18,7 @@ from nlptx.classifier.model import Model
 from nlptx.lbfgs import minimise_above
 from nlptx.nn.losses import Loss
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import loss_weights
+from nlptx.training.loss import measure
 from nlptx.training.targets import Targets
 
 # Minimum weight, which is above 0 so that weights can be divided by each other.
@@ -31,7 +31,7 @@ def fuse(
     """Fit the weights of the classifiers, and measure each classifier and their combination on the held-out texts.
 
     Args:
-        model: model whose loss function is used. If its classes are balanced, the loss has class weights.
+        model: model whose loss and decision rule are used.
         outputs_by_loss: for each classifier, the name of its loss in the record -> its outputs (texts, outputs) for the
             held-out texts; empty if no texts are held out.
         valid: the held-out texts.
@@ -46,16 +46,10 @@ def fuse(
     if not outputs_by_loss:
         return _rounded(prior), {}
     outputs = np.stack(list(outputs_by_loss.values())).astype(np.float64)
-    text_weights = loss_weights(model, valid)
-    weights = _fit(model.network.loss, outputs, valid.targets, text_weights, prior, deviation)
-    combined = np.tensordot(weights, outputs, 1)
-    loss = model.network.loss
-    record = {
-        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=text_weights)
-        for name, z in {"valid_loss": combined, **dict(zip(outputs_by_loss, outputs, strict=True))}.items()
-    }
-    record["valid_accuracy"] = np.average(loss.correct(combined, valid.targets), weights=valid.weights)
-    return weights, {name: round(float(value), 5) for name, value in record.items()}
+    weights = _fit(model.network.loss, outputs, valid.targets, valid.weights, prior, deviation)
+    record = {name: measure(model, each, valid)[0] for name, each in outputs_by_loss.items()}
+    record["valid_loss"], record["valid_accuracy"] = measure(model, np.tensordot(weights, outputs, 1), valid)
+    return weights, {name: round(value, 5) for name, value in record.items()}
 
 
 def _fit(

@@ -31,7 +31,7 @@ from nlptx.errors import DataError
 from nlptx.lbfgs import minimise_above
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.loss import class_weights_of
+from nlptx.training.loss import correct_predictions
 from nlptx.training.without_epochs import history_without_epochs
 
 # Number of folds for the out-of-fold n-gram features of a large and of a small training set, and maximum number of
@@ -71,7 +71,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     for name, parameter in model.network.parameters():
         if not name.startswith("text_projection."):
             parameter.value[...] = 0
-    loss, accuracy = _fit(model, data.train, class_weights_of(model, data.train))
+    loss, accuracy = _fit(model, data.train)
     history = history_without_epochs(model, data, context, loss=loss, accuracy=accuracy)
     context.report("combining linear models", 1)
     return history
@@ -84,11 +84,11 @@ def start_from_linear_models(model: Model, train: Examples) -> None:
     """
     few = len(train.texts()) < _MIN_TEXTS_FOR_RANDOM_START
     if few and train.ngram_features is not None and model.network.head.bias is not None:
-        _fit(model, train, class_weights_of(model, train))
+        _fit(model, train)
         model.network.head.weight.value[...] = 0
 
 
-def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:
+def _fit(model: Model, train: Examples) -> tuple[float, float]:
     """Fit a_m and b_c. Return the out-of-fold loss and accuracy on the training texts."""
     network, features = model.network, train.ngram_features
     projection, bias = network.text_projection, network.head.bias
@@ -96,9 +96,8 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
         raise ValueError("the model has no n-gram features")
     models = 1 if model.ngram_features.latent is None else 2
     text_features = features.text_features()
-    of_text = np.ones(len(train)) if train.weights is None else train.weights
-    total_weight = of_text.sum()
-    weights = of_text if class_weights is None else of_text * class_weights[train.targets]
+    weights = np.ones(len(train)) if train.weights is None else train.weights
+    total_weight = weights.sum()
     blocks = [slice(start, start + _TEXTS_AT_A_TIME) for start in range(0, len(train), _TEXTS_AT_A_TIME)]
     width = network.loss.outputs
 
@@ -125,7 +124,7 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
         z = outputs_for(fitted, _outputs_of_each(model, text_features[rows], models))
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows] / total_weight)
-        accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / total_weight)
+        accuracy += float(correct_predictions(model, z, train.targets[rows]) @ weights[rows] / total_weight)
     # The untrained projection gives each of the linear models a weight of 1 / models, hence the last factor.
     projection.weight.value.reshape(models, -1)[...] *= fitted[:models, None] * models
     bias.value[...] = fitted[models:]

@@ -33,7 +33,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.fusion import fuse
-from nlptx.training.loss import loss_weights, outputs_of
+from nlptx.training.loss import outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
@@ -113,7 +113,6 @@ def without_new_regions(
 def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
     """Return a region classifier trained on the labelled texts, or None if training was stopped."""
     train, words = data.train.texts(), len(model.vocabulary)
-    weights = loss_weights(model, train)
     sources = _sample(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
@@ -136,7 +135,7 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
         return not context.stop_requested()
 
     classifier = fit_region_classifier(
-        TrainingTexts(train.ids, train.targets, None if weights is None else scaled_to_mean_one(weights)),
+        TrainingTexts(train.ids, train.targets, None if train.weights is None else scaled_to_mean_one(train.weights)),
         model.network.loss,
         ngrams,
         rounded(table),

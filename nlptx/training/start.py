@@ -41,7 +41,6 @@ from nlptx.training.correction import (
     convert_ngrams,
     convert_regions,
     initial_bias,
-    log_priors,
     score_conversion,
     set_weights,
 )
@@ -210,7 +209,7 @@ def _pooled_and_scores(
 
     for _ in workers.map(work, (order[at : at + _BATCH] for at in range(0, len(order), _BATCH))):
         pass
-    return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(model.network.loss)
+    return pooled, outputs / model.temperature @ to_scores(model.network.loss)
 
 
 def _check_number_of_labels(

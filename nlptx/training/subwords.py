@@ -37,7 +37,7 @@ from nlptx.training.automatic import FEW_WORDS
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.fusion import fuse
-from nlptx.training.loss import loss_weights, outputs_of
+from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
@@ -74,7 +74,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         width,
         fold,
         context.workers,
-        loss_weights(model, train),
+        train.weights,
         lambda fraction: context.report("subword model", fraction),
     )
     outputs_by_loss = {}

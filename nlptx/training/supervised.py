@@ -14,7 +14,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, augment, cut_microbatches
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import VALID_BATCH, class_weights_of, loss_and_gradients, validate
+from nlptx.training.loss import VALID_BATCH, loss_and_gradients, validate
 from nlptx.training.progress import EpochProgress
 from nlptx.training.sample_weights import scaled_to_mean_one
 from nlptx.training.state import Stateful
@@ -69,7 +69,6 @@ class SupervisedTrainer(Trainer):
     ) -> None:
         super().__init__(model, model.flat, model.network, train, model.settings.epochs, context)
         self.valid = valid
-        self.class_weights = class_weights_of(model, train)
         self.sample_weights = None if train.weights is None else scaled_to_mean_one(train.weights)
         self.average = WeightAverage(self.weights, self.settings.weight_averaging)
         self.best = BestWeights()
@@ -111,7 +110,7 @@ class SupervisedTrainer(Trainer):
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        return loss_and_gradients(self.model, microbatch, grads, rng, count, self.class_weights)
+        return loss_and_gradients(self.model, microbatch, grads, rng, count)
 
     def after_step(self, loss: float, count: int) -> None:
         self.average.step()
@@ -135,7 +134,7 @@ class SupervisedTrainer(Trainer):
         }
         with self.average.swapped_in():
             examples = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
-            valid_loss, valid_accuracy = validate(self.model, examples, self.context.workers, self.class_weights)
+            valid_loss, valid_accuracy = validate(self.model, examples, self.context.workers)
             if not np.isfinite(valid_loss):
                 raise self.diverged(self.step, f"the loss of the held-out texts is {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss

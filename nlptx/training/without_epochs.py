@@ -11,7 +11,7 @@ from typing import Any
 from nlptx.classifier.model import Model
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset
-from nlptx.training.loss import class_weights_of, validate
+from nlptx.training.loss import validate
 
 
 def history_without_epochs(model: Model, data: Dataset, context: TrainingContext, **measures: float) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def history_without_epochs(model: Model, data: Dataset, context: TrainingContext
     """
     record = {"epoch": 1, "step": 0, **{name: round(value, 5) for name, value in measures.items()}}
     if len(data.valid):
-        loss, accuracy = validate(model, data.valid, context.workers, class_weights_of(model, data.train))
+        loss, accuracy = validate(model, data.valid, context.workers)
         record |= {"valid_loss": round(loss, 5), "valid_accuracy": round(accuracy, 5)}
     return {
         "epochs": [record],

@@ -10,7 +10,6 @@ import nlptx
 from nlptx.settings import TrainSettings
 from nlptx.training.dataset import Examples
 from nlptx.training.fusion import fuse
-from nlptx.training.loss import loss_weights
 
 PRIOR = np.array([0.6, 0.35])
 
@@ -66,13 +65,6 @@ def test_text_weights_count_in_the_combination():
 def test_without_held_out_texts_the_weights_are_the_prior_with_four_digits():
     prior = np.array([0.123456, 1.0])
     assert fuse(trained(), {}, Examples(None, np.zeros(0, int)), prior, 0.15) == ((0.1235, 1.0), {})
-
-
-def test_balanced_models_weight_the_classes():
-    examples = Examples(None, np.array([0, 0, 0, 1]), weights=np.array([1.0, 1.0, 2.0, 1.0]))
-    assert loss_weights(trained(), examples) is examples.weights
-    balanced = loss_weights(trained(class_weight="balanced"), examples)
-    assert_allclose(balanced[:3].sum(), balanced[3])
 
 
 def test_the_record_contains_weighted_means():

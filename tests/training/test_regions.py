@@ -51,7 +51,7 @@ def test_the_outputs_are_added_with_the_weights():
     assert_allclose(np.log(p[:, 1] / p[:, 0]) * model.temperature, z, atol=1e-4)
 
 
-def test_the_loss_of_the_network_is_its_validation_loss_with_class_weights_too():
+def test_the_loss_of_the_network_is_its_validation_loss():
     labels = ["pos" if number % 5 else "neg" for number in range(len(TEXTS))]
     settings = TrainSettings(**SHAPE, region_filters=6, class_weight="balanced", valid_share=0.5)
     model = fit(labels, settings)

@@ -27,7 +27,7 @@ from nlptx.training.dataset import Examples, split
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.labelled_texts import LabelledTexts
-from nlptx.training.loss import balanced_weights, loss_and_gradients, validate
+from nlptx.training.loss import loss_and_gradients, validate
 from nlptx.training.sample_weights import list_weights, scaled_to_mean_one, weight_notes
 
 WHOLE = TrainSettings(ngrams=0, width=0, valid_share=0.0)
@@ -151,8 +151,7 @@ def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
 # ---------------------------------------------------------------- loss, priors, calibration, baselines
 
 
-@pytest.mark.parametrize("class_weight", ["none", "balanced"])
-def test_loss_and_gradient_of_a_whole_batch(class_weight):
+def test_loss_and_gradient_of_a_whole_batch():
     texts, labels = make_reviews(20)
     labels[:4] = ["pos"] * 4
     weights, twice = doubling(20)
@@ -160,11 +159,10 @@ def test_loss_and_gradient_of_a_whole_batch(class_weight):
     ids, targets = data.train.ids, data.train.targets
 
     def gradient(rows, sample_weights):
-        of_class = balanced_weights(targets[rows], 2, sample_weights) if class_weight == "balanced" else None
         scaled = None if sample_weights is None else scaled_to_mean_one(sample_weights)
         microbatches = cut_microbatches([ids[row] for row in rows], targets[rows], None, scaled)
         grads = Gradients(np.zeros_like(model.flat))
-        losses = [loss_and_gradients(model, batch, grads, None, len(rows), of_class)[0] for batch in microbatches]
+        losses = [loss_and_gradients(model, batch, grads, None, len(rows))[0] for batch in microbatches]
         return sum(losses) / len(rows), grads.flat
 
     loss, flat = gradient(np.arange(20), weights)
