@@ -54,7 +54,8 @@ def minimise_in_basis(
         gradient_at: function that returns the gradient at a point, as a vector.
         start: point at which the search starts.
         tolerance: the search ends when the next step is expected to decrease the function value f by at most
-            ``tolerance`` times max(|f|, 1).
+            ``tolerance`` times max(|f|, 1). Before the first step, H is unknown, so the search ends only if the
+            gradient is 0.
         max_iterations: maximum number of iterations.
         max_scale: upper limit of the factor c. H is first approximated by c times the identity matrix, and then
             corrected with the last steps.
@@ -71,12 +72,12 @@ def minimise_in_basis(
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
         length, shortened = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope)), False
-        for _ in range(_MAX_ATTEMPTS):
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             new = point + length * direction
             new_value, state = value_at(new)
             if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
                 new_gradient = gradient_at(new, state)
-                if shortened or _inner(new_gradient, direction) >= _STEEP * slope:
+                if shortened or attempt == _MAX_ATTEMPTS or _inner(new_gradient, direction) >= _STEEP * slope:
                     break
                 length *= _MAX_FACTOR
             else:

@@ -95,3 +95,16 @@ def test_a_change_of_the_gradient_that_is_0_because_of_rounding_is_not_used():
     start = np.full((2, 1), 0.15)
     point = minimise_in_basis(lambda x: (2 * x[0, 0] ** 2, None), gradient_at, start, 0, 50)
     assert abs(point[0, 0]) < start[0, 0]
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-7, 1e-9])
+def test_the_first_step_may_be_far_too_short(scale):
+    """Logistic regression on tiny inputs: the optimum is far from the start, compared with the first step."""
+    x, y = np.array([1, 2, -1, -2, 0.5, -0.2]) * scale, np.array([1, 1, 0, 0, 0, 1])
+
+    def value_and_gradient(w):
+        p = 1 / (1 + np.exp(-x * w[0]))
+        return float(-np.log(np.where(y, p, 1 - p)).sum()), np.array([(p - y) @ x])
+
+    found = minimise(value_and_gradient, np.zeros(1), tolerance=1e-12)[0]
+    assert found * scale == pytest.approx(1.65, abs=0.01)

@@ -26,7 +26,8 @@ _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. In each segment, a single thread groups the positions of the tokens by word. A
 # segment has about _SEGMENT tokens, or more if the vocabulary is large: at least _SEGMENT_PER_WORD tokens per
 # vocabulary word, because each segment stores one start index per word. However, the number of tokens in a segment is
-# at most the memory limit divided by _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
+# at most the memory limit divided by _MEMORY_PER_TOKEN. Grouping takes about 40 bytes per token, and several threads
+# may group segments at the same time.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices that are summed in one pass. Each matrix needs two open files, and the number of
 # open files is limited.

@@ -86,24 +86,24 @@ class PairCounter:
         self.index = index
         self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
-        self.window = len(self.weights)
+        self.span = len(self.weights)  # positions in a window: those on each side, and the word itself
         # Element i of `self.windows` is the window that begins at position i. NumPy treats a window as a single item,
         # so copying a window takes one operation.
-        windows = len(text) - self.window + 1
-        self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        self.step = max(1, _PAIRS // self.window)
+        windows = len(text) - self.span + 1
+        self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.span}", text.data, 0, (4,))
+        self.step = max(1, _PAIRS // self.span)
         self.tiled = np.tile(self.weights, self.step)
         self.positions_before = index.positions_before()
-        self.max_entries = max(self.words, self.step * self.window)
+        self.max_entries = max(self.words, self.step * self.span)
 
     def pairs(self, rows: Task) -> int:
         """Return the number of pairs to process for a range of rows, including pairs with padding."""
         start, stop = rows
-        return int(self.positions_before[stop] - self.positions_before[start]) * self.window
+        return int(self.positions_before[stop] - self.positions_before[start]) * self.span
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks that cover all rows in order: one task per frequent word, and one per group of rare words."""
-        dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
+        dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.span
         row = 0
         while row < self.words:
             stop = row + 1
@@ -138,9 +138,9 @@ class PairCounter:
         around = list(self._around(start, stop))
         if not around:  # none of these words occurs in this part of the corpus
             return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(stop - start, np.int64))
-        words = np.concatenate(around).reshape(-1, self.window)
+        words = np.concatenate(around).reshape(-1, self.span)
         columns = words.ravel()
-        rows = np.repeat(words[:, self.window // 2] - start, self.window)
+        rows = np.repeat(words[:, self.span // 2] - start, self.span)
         order = radix_argsort(columns)
         order = order[radix_argsort(rows[order])]
         columns, rows = columns[order], rows[order]

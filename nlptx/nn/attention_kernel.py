@@ -4,7 +4,8 @@ The weights P (T, T) are by far the largest array, so each pass over them is exp
 
 - P is never computed. Let E = exp(S), where S are the scores, and let z = E 1 be its row sums. Then P = E / z and
   O = (E V) / z, so only the smaller (T, K) array is divided.
-- The largest score of a row is subtracted only where exp(S) would otherwise overflow or underflow.
+- The largest score of each row is subtracted only in windows and heads in which a row sum of exp(S) is very large or
+  very small.
 - The scores of all queries for one key are contiguous in memory, so row maxima are computed with vector operations.
 - Large weight arrays are computed in tiles. Each tile is small enough to stay in the cache of a core until it is
   finished.

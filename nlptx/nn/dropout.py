@@ -18,7 +18,7 @@ class Dropout(Layer):
 
         y = x m / (1 - p)    where each m is 0 with probability p and 1 otherwise;    y = x outside training
 
-    One random byte is drawn per entry, so p is rounded to a multiple of 1/256.
+    One random byte is drawn per entry, so p is rounded to a multiple of 1/256, and is at most 255/256.
 
     Args:
         p: fraction of entries that are dropped.
@@ -27,7 +27,7 @@ class Dropout(Layer):
     """
 
     def __init__(self, p: float) -> None:
-        self.dropped = round(p * _LEVELS)
+        self.dropped = min(round(p * _LEVELS), _LEVELS - 1)
 
     def forward(self, x: NDArray, layout: Layout | None, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
         if rng is None or self.dropped == 0:

@@ -17,8 +17,8 @@ class Parameter:
     Args:
         name: name of the parameter within its layer, as in the equations.
         value: initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies to the parameter: True for weight matrices; False for gains, biases and
-            position vectors.
+        decay: whether weight decay applies to the parameter: True for weight matrices; False for gains, biases,
+            position vectors and the query of attention pooling.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -63,7 +63,7 @@ class Layer:
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return only y, without dropout. Composite layers override this method to free intermediate results early."""
+        """Return only y, without dropout. Some layers override this method to use less memory."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

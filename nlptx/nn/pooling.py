@@ -21,7 +21,7 @@ class Pool(Layer):
     """Base class of the pooling layers. x is (N, D), y is (B, width).
 
     Args:
-        width: D, the width of the model.
+        width: length of the pooled vector of a text: the width D of the model, except in :class:`FlattenPool`.
         window: maximum number of tokens in a window. Only :class:`FlattenPool` uses it; there, every text must fit into
             one window.
 

@@ -35,9 +35,9 @@ def cosine_weights(
     square, because they would otherwise dominate the cosine.
 
     X is symmetric unless PPMI is smoothed or X is standardised. A symmetric X is the sum of k w w^T over its eigenpairs
-    k, w, and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. Consider two words whose entries in w
-    have the same sign. If k is negative, the term k w w^T lowers the entry of X for these two words, but the component
-    raises the dot product of their vectors. A component with negative k therefore gets less weight.
+    k, w, and these w are also eigenvectors of C = X^T X / V, with eigenvalues k^2 / V. Consider two words whose entries
+    in w have the same sign. If k is negative, the term k w w^T lowers the entry of X for these two words, but the
+    component raises the dot product of their vectors. A component with negative k therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

@@ -236,7 +236,7 @@ def fit_operator(
         column_weights=weights,
         explained=(eigenvalues / rows.trace).astype(np.float64),
         settings=asdict(settings),
-        details={"products": pairs.products},
+        details={"products": pairs.vectors_multiplied},
         made_from=counts.to_artifact().header,
         seed=seed,
     )

@@ -44,15 +44,17 @@ class Eigenpairs:
 
     Args:
         values: (R,) eigenvalues l, largest first.
-        vectors: (V, R) orthonormal eigenvectors v in the columns; the largest entry of each is positive.
-        residuals: (R,) relative residuals |A v - l v| / l.
-        products: number of vectors that were multiplied by A.
+        vectors: (V, R) orthonormal eigenvectors v in the columns; of each, the entry with the largest absolute value is
+            positive.
+        residuals: (R,) relative residuals |A v - l v| / l. If l is 0 up to rounding, the residual is divided by a
+            larger number, so that the result is at most the tolerance if the pair has converged.
+        vectors_multiplied: number of vectors that were multiplied by A.
     """
 
     values: NDArray
     vectors: NDArray
     residuals: NDArray
-    products: int
+    vectors_multiplied: int
 
 
 def power_iteration(

@@ -1,4 +1,4 @@
-"""Second step of training: split the texts into training and validation texts."""
+"""Splits the texts into training and validation texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First step of training: texts become word ids, and labels become class numbers."""
+"""Encodes the training data: texts become word ids, and labels become class numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Combines the outputs of classifiers that were trained separately, with weights that are fitted on held-out texts.
 
 The combined outputs are the sum of w_m z_m over the classifiers m, where z_m are the outputs of classifier m. The
-weights w_m > 0 minimise
+weights w_m, which are at least 0.01, minimise
 
     sum_n l_n + sum_m (w_m - W_m)^2 / (2 S^2),
 

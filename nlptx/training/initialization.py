@@ -1,4 +1,4 @@
-"""Fourth step of training: create a model with random weights."""
+"""Creates a model with random weights."""
 
 from __future__ import annotations
 

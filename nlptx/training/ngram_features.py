@@ -1,4 +1,4 @@
-"""Third step of training: compute n-gram features of each training text, with models fitted on the other folds."""
+"""Computes n-gram features of each training text, with models fitted on the other folds."""
 
 from __future__ import annotations
 

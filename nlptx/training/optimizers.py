@@ -17,10 +17,11 @@ EPSILON = 1e-8
 
 
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
-    """Return the learning rate of step ``step``: linear warm-up, then decay by the schedule to 0 at step ``steps``.
+    """Return the learning rate of step ``step``, counted from 0.
 
-    Warm-up takes at most half of the steps, so that the rate also decays in short runs. With a constant schedule, which
-    has no decay, warm-up may take all steps.
+    The rate rises linearly during warm-up, and then decays by the schedule to 0 at step ``steps``. Warm-up takes at
+    most half of the steps, so that the rate also decays in short runs. With a constant schedule, which has no decay,
+    warm-up may take all steps.
     """
     warmup = min(settings.warmup, steps if settings.schedule == "constant" else steps // 2)
     if step < warmup:
@@ -88,7 +89,7 @@ class RowOptimizer:
 
     Adam is used with b1 = 0, so the weights of a row without a gradient would not change, and the row can be skipped.
     The second moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for
-    each step that was skipped.
+    each step since its last gradient, including the current one.
 
     Args:
         table: (V, R) word vectors, updated in place.

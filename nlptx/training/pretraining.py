@@ -48,8 +48,8 @@ class LanguageModel(Layer):
         grads: Gradients,
         rng: np.random.Generator | None,
         predictions: int = 1,
-    ) -> tuple[float, int, int, NDArray]:
-        """Return the summed loss, the number of correct predictions, the number of all predictions, and dx (N, R).
+    ) -> tuple[float, int, NDArray]:
+        """Return the summed loss, the number of correct predictions, and dx (N, R).
 
         All gradients are derivatives of the summed loss divided by ``predictions``.
 
@@ -77,7 +77,7 @@ class LanguageModel(Layer):
             correct += int((outputs.argmax(axis=1) == targets).sum())
             dh[chosen] = self.out.backward(doutputs, out_cache, grads)
             total += float(loss.sum())
-        return total, correct, len(positions), self.encoder.backward(dh, cache, grads)
+        return total, correct, self.encoder.backward(dh, cache, grads)
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
@@ -128,10 +128,7 @@ class Pretraining(UnsupervisedTrainer):
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
         x = self.model.table[microbatch.ids]
-        loss, correct, _, dx = self.language_model.loss_and_gradient(
-            x, microbatch.ids, self._layout(microbatch), grads, rng, count
-        )
-        return loss, correct, dx
+        return self.language_model.loss_and_gradient(x, microbatch.ids, self._layout(microbatch), grads, rng, count)
 
     def _layout(self, microbatch: Microbatch) -> Layout:
         return Layout(microbatch.lengths, self.settings.attention_window, causal=True)

@@ -58,7 +58,7 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
 
     Args:
         model: model whose network was trained.
-        vectors: (V, D) word vectors before the network was trained, so that the region classifier does not depend on
+        vectors: (V, R) word vectors before the network was trained, so that the region classifier does not depend on
             the training of the network.
         data: training texts, held-out texts and texts without labels.
         context: seed, workers and callbacks.

@@ -30,7 +30,8 @@ class BestWeights:
     """The best weights so far: those with the lowest validation loss or, without validation examples, the latest ones.
 
     Args:
-        loss: validation loss of these weights; infinite before the end of the first epoch.
+        loss: validation loss of these weights (without validation examples, the loss of a few training examples);
+            infinite before the end of the first epoch.
         epoch: epoch from which these weights come, from 1; 0 before the end of the first epoch.
         weights: copies of the weight arrays; empty before the end of the first epoch.
     """
@@ -133,10 +134,12 @@ class SupervisedTrainer(Trainer):
             "accuracy": round(accuracy, 5),
         }
         with self.average.swapped_in():
+            # Without held-out texts, a few training texts only show whether the averaged weights give a finite loss.
             examples = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
             valid_loss, valid_accuracy = validate(self.model, examples, self.context.workers)
             if not np.isfinite(valid_loss):
-                raise self.diverged(self.step, f"the loss of the held-out texts is {valid_loss}")
+                validated = "held-out" if len(self.valid) else "training"
+                raise self.diverged(self.step, f"the loss of the {validated} texts is {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss
             if improved:
                 self.best = BestWeights(valid_loss, self.sums.epoch, [weight.copy() for weight in self.weights])

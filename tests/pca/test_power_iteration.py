@@ -268,8 +268,8 @@ def test_the_default_needs_few_products_if_the_spectrum_decays_slowly():
         for degree in (0, 5)
     )
     assert np.allclose(pairs.values, spectrum[:count], rtol=1e-4)
-    assert pairs.products < 6 * count
-    assert restarted.products > 1.3 * pairs.products
+    assert pairs.vectors_multiplied < 6 * count
+    assert restarted.vectors_multiplied > 1.3 * pairs.vectors_multiplied
 
 
 @pytest.mark.parametrize("method", [{}, {"block": 2, "degree": 50}])
@@ -295,7 +295,7 @@ def test_products_count_the_multiplied_vectors():
 
     matrix, _ = matrix_with(GEOMETRIC)
     pairs = power_iteration(product, 30, 3, tolerance=1e-6, rng=np.random.default_rng(1), block=2, degree=3)
-    assert pairs.products == sum(columns)
+    assert pairs.vectors_multiplied == sum(columns)
 
 
 def test_progress_never_decreases_and_ends_at_the_total():
