@@ -184,18 +184,17 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
             log(1 - p) over the other classes.
         weights: (texts,) weight of each text, or None.
 
-    Probabilities are clipped to at least the smallest normal float32. For multi-label data, both p and 1 - p are
-    clipped to at least 2^-53, because p is rounded to multiples of it.
+    Probabilities (for multi-label data, both p and 1 - p) are clipped to at least 2^-53, because they are rounded to
+    multiples of it. So a probability of 0 contributes 53 log 2 = 36.7 nats.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
 
 
 def log_losses(probabilities: NDArray[np.float64], targets: NDArray) -> NDArray[np.float64]:
     """Return -log P(target) of each text, (texts,); see :func:`log_loss`."""
-    if targets.ndim == 2:
-        p = np.where(targets, probabilities, 1 - probabilities)
-        return -np.log(np.maximum(p, np.finfo(np.float64).epsneg)).sum(axis=1)
-    return -np.log(np.maximum(probabilities[np.arange(len(targets)), targets], np.finfo(np.float32).tiny))
+    rows = np.arange(len(targets))
+    p = np.where(targets, probabilities, 1 - probabilities) if targets.ndim == 2 else probabilities[rows, targets, None]
+    return -np.log(np.maximum(p, np.finfo(np.float64).epsneg)).sum(axis=1)
 
 
 def calibration_error(

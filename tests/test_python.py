@@ -211,6 +211,15 @@ def test_invalid_values_are_value_errors():
         nlptx.evaluate(fit(), [], [])
 
 
+def test_training_data_is_read_with_options(tmp_path):
+    (tmp_path / "a.csv").write_text("review,stars\ngood,5\nbad,1\n")
+    options = nlptx.ReadOptions(text_column="review", label_column="stars")
+    data = nlptx.read_training_data(tmp_path / "a.csv", options=options)
+    assert (data.texts, data.labels) == (["good", "bad"], ["5", "1"])
+    with pytest.raises(InputTypeError, match="`options` is"):
+        nlptx.read_training_data(tmp_path / "a.csv", options={"text_column": "review"})
+
+
 # ---------------------------------------------------------------- files
 
 

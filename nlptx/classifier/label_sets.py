@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
+from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, UNLABELLED_HINT, check_iterable, is_missing, with_type
 
 # Default separator between the labels of a text in a table.
 DEFAULT_SEPARATOR = ";"
@@ -51,7 +51,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
     if not isinstance(element, _SETS):
         raise InputTypeError(
             f"`{name}` is {with_type(element)}; expected a list, tuple or set of labels",
-            hint="Leave out texts whose labels are unknown, or pass them as `unlabelled`."
+            hint=UNLABELLED_HINT
             if is_missing(element)
             else "Put a single label into a list; use an empty list for a text with none of the labels.",
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError, InputTypeError, LabelError
-from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
+from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, UNLABELLED_HINT, check_iterable, is_missing, with_type
 
 Label = str | bool | int | float | np.generic
 
@@ -46,14 +46,14 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
     >>> list_labels([1, float("nan")])
     Traceback (most recent call last):
     nlptx.errors.LabelError: `labels[1]` is nan (float); expected a label
-      Leave out texts without a label, or pass them as `unlabelled`.
+      Leave out texts without a label; in training, they can be passed as `unlabelled`.
     """
     listed = list(check_iterable(labels, name, "labels"))
     for position, label in enumerate(listed):
         if is_missing(label):
             raise LabelError(
                 f"`{name}[{position}]` is {with_type(label)}; expected a label",
-                hint="Leave out texts without a label, or pass them as `unlabelled`.",
+                hint=UNLABELLED_HINT,
             )
         if type(label) not in _TYPE_NAMES:
             raise InputTypeError(
@@ -137,8 +137,18 @@ def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int
     """Return the index of a label in ``known``. Raises LabelError if ``known`` does not contain the label."""
     if type(label) not in _TYPE_NAMES or label not in known:
         given = repr(label) if isinstance(label, str) and isinstance(known[0], str) else with_type(label)
-        raise LabelError(f"`{name}` is {given}; expected one of {', '.join(map(repr, known))}")
+        alike = type(label) in _TYPE_NAMES and _is_alike(label_name(label), list(map(label_name, known)))
+        raise LabelError(
+            f"`{name}` is {given}; expected one of {', '.join(map(repr, known))}",
+            hint=f"Convert the labels to the type of the model's labels, {type(known[0]).__name__}." if alike else "",
+        )
     return known.index(label)
+
+
+def _is_alike(name: str, names: Sequence[str]) -> bool:
+    """Return whether a name equals one of the given names, as text or as a number."""
+    number = as_number(name)
+    return name in names or (number is not None and number in map(as_number, names))
 
 
 def type_names(labels: Iterable[Label]) -> list[str]:

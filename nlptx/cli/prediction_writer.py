@@ -145,12 +145,11 @@ class PredictionWriter:
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.options.details:
             return {}
-        surprise = None if scored.surprise is None else round(scored.surprise, _DIGITS_OF_SURPRISE)
         return {
             "n_tokens": scored.tokens,
             "known_words": scored.known_words,
             "truncated": scored.truncated,
-            "surprise": surprise,
+            "surprise": None if scored.surprise is None else round(scored.surprise, _DIGITS_OF_SURPRISE),
             "unusual": scored.unusual,
         }
 
@@ -161,14 +160,17 @@ class PredictionWriter:
         labels = [self.labels[number] for number in scored.chosen]
         return labels[0] if self.separator is None else self.separator.join(labels)
 
-    def _table_label(self, scored: Scored) -> str | list[str] | None:
+    def _table_label(self, scored: Scored) -> Any:
         """Return the label for a table row.
 
-        In JSON, the result for a multi-label model is the list of labels, or None if the text is not labelled.
+        In JSON, the label has the same type as in training. For a multi-label model, it is a list of labels, or None.
         """
-        if self.separator is None or self.output_format != "jsonl":
-            return self._label(scored)
         answered = scored.is_answered(self.options.abstain, prior=self.options.prior)
+        if self.output_format != "jsonl" or (self.separator is None and not answered):
+            return self._label(scored)
+        if self.separator is None:
+            label: Any = self.model.labels[scored.chosen[0]]
+            return label if isinstance(label, str | int | float) else label.item()
         return [self.labels[number] for number in scored.chosen] if answered else None
 
     def _table_row(self, document: Document, scored: Scored) -> dict[str, Any]:

@@ -127,11 +127,13 @@ def single_match(matches: Sequence[str], name: str, where: str, option: str) -> 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
     """Return the error for a missing column, with a message that lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
-    if any(map(looks_unsplit, names[:_MAX_LISTED])):
+    listed_names = names[:_MAX_LISTED]
+    has_texts = len(names) > 1 and any(listed.count(" ") >= _MIN_SPACES for listed in listed_names)
+    if any(map(looks_unsplit, listed_names)) and not has_texts:
         other = ", or set `delimiter` to the character between the columns"
     elif any(listed.startswith('"') for listed in names):
         other = "; or, because there are quotes, read the file with `format=csv`"
-    elif any(listed.count(" ") >= _MIN_SPACES for listed in names):
+    elif any(listed.count(" ") >= _MIN_SPACES for listed in listed_names):
         other = "; if the table has no header, add a first line with the names of the columns"
     else:
         other = ""

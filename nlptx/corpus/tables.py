@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -22,6 +23,8 @@ from nlptx.io import strict_json
 # Maximum number of characters in a CSV field. Without a limit, a quote that is not closed would make the rest of the
 # file one field. The default limit of the csv module, 128 KiB, is too small for long texts.
 MAX_FIELD_LENGTH = 8 << 20
+# A field in which quotes are doubled, as programs do that quote fields.
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)++"')
 
 
 def read_table(
@@ -124,8 +127,15 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
     """Yield the rows, split at every tab. Quotes are ordinary characters; a field cannot contain a tab or line end."""
     header: _Header | None = None
+    noted = source.continued
     for number, line in read_lines(source, options):
         row = line.rstrip("\r\n").split("\t")
+        if not noted and '""' in line and any(map(_QUOTED.fullmatch, row)):
+            noted = True
+            columns.on_guess(
+                f"line {number} seems to have quoted fields, but in a TSV file, quotes are ordinary characters; to"
+                " remove them, use `format=csv` and `delimiter=tab`"
+            )
         if header is None:
             header = _Header.of(row, source, columns, number)
         elif row != [""] or header.fields == 1:

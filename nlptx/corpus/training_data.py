@@ -20,7 +20,7 @@ from nlptx.corpus.source import first_name, format_by_name
 from nlptx.errors import DataError
 from nlptx.io.paths import file_name
 from nlptx.runtime.progress import counted
-from nlptx.settings.argument_checks import check_iterable
+from nlptx.settings.argument_checks import check_iterable, check_type
 
 if TYPE_CHECKING:
     from nlptx.io.spill import MemoryBudget
@@ -96,8 +96,7 @@ def read_training_data(
             labels in the label map occurs in the data, there are no texts, or a label of a held-out text does not occur
             in the training texts.
         SettingsError: a path does not exist, or ``delimiter`` is set for an input that is not a CSV or TSV table.
-        InputTypeError: ``data``, ``unlabelled`` or ``valid`` is neither a path nor a collection of paths.
-        OutputError: the temporary files cannot be written.
+        InputTypeError, OutputError: an argument has the wrong type, or the temporary files cannot be written.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -105,6 +104,7 @@ def read_training_data(
     >>> data.texts, data.labels
     (['a good film', 'a bad film'], ['pos', 'neg'])
     """
+    check_type(options, ReadOptions, "options")
     noted: set[str] = set()
     paths = _names(data, "data")
     corpus = Corpus(paths, options, on_note, noted)

@@ -16,6 +16,7 @@ from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSett
 from nlptx.settings.argument_checks import check_type, with_type
 
 if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import Embeddings
 
 # Parameters that hold the settings of a stage. As parameters, the fields of these settings have names such as
@@ -24,7 +25,7 @@ _STAGES: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettin
 # Parameters and their defaults.
 _DEFAULTS: dict[str, Any] = {
     **{item.name: item.default for item in fields(TrainSettings)},
-    **dict.fromkeys(("cooccur", "pca", "embeddings", "jobs")),
+    **dict.fromkeys(("cooccur", "pca", "embeddings", "start", "jobs")),
     "seed": SEED,
     "verbose": False,
 }
@@ -42,6 +43,7 @@ class Parameters:
     cooccur: CountSettings | None
     pca: PcaSettings | None
     embeddings: Embeddings | None
+    start: Model | None
     seed: int
     jobs: int | None
     verbose: bool

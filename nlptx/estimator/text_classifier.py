@@ -42,6 +42,8 @@ class TextClassifier(MetadataRequests, Parameters):
         cooccur: settings for counting, a :class:`nlptx.CountSettings`; None for the defaults.
         pca: settings for PCA, a :class:`nlptx.PcaSettings`; None for the defaults.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default, they are made from the texts.
+        start: trained :class:`nlptx.Model` to start from, such as the bundled model (``Model.load()``), instead of word
+            vectors; see :func:`nlptx.fit`.
         seed: seed for all random number generators.
         jobs: number of workers; by default, one per core. The number of workers does not change the result.
         verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
@@ -121,9 +123,9 @@ class TextClassifier(MetadataRequests, Parameters):
         return self
 
     def _vectors(self, given: FitArguments) -> dict[str, Any]:
-        """Return the arguments of :func:`nlptx.fit` that concern word vectors."""
-        if self.embeddings is not None:
-            return {"embeddings": self.embeddings, "cooccur": self.cooccur, "pca": self.pca}
+        """Return the arguments of :func:`nlptx.fit` that concern word vectors or the model to start from."""
+        if self.embeddings is not None or self.start is not None:
+            return {name: getattr(self, name) for name in ("embeddings", "start", "cooccur", "pca")}
         cooccur = CountSettings() if self.cooccur is None else self.cooccur
         pca = PcaSettings() if self.pca is None else self.pca
         return {"embeddings": EmbeddingBuilder(cooccur, pca, more_texts=given.left_out, record=given.corpus)}

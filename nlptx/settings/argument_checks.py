@@ -14,6 +14,8 @@ from nlptx.errors import DataError, InputTypeError, SettingsError
 SEVERAL_LABELS_HINT = (
     "For several labels per text, pass a list of str for each text; TextClassifier also accepts a matrix of 0 and 1."
 )
+# Advice for texts without a label.
+UNLABELLED_HINT = "Leave out texts without a label; in training, they can be passed as `unlabelled`."
 
 
 def check_type(value: Any, expected: type, name: str) -> None:

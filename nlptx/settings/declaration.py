@@ -96,10 +96,10 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     """Raise SettingsError unless ``value`` has the type and range declared for ``item``."""
     name, expected = f"`{item.name}`", type(item.default)
     int_for_float = expected is float and type(value) is int
-    if type(value) is not expected and not int_for_float:
-        raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
     choices, minimum, maximum = (item.metadata[key] for key in ("choices", "minimum", "maximum"))
-    if choices is not None and value not in choices:
+    if type(value) is not expected and not int_for_float and choices is None:
+        raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
+    if choices is not None and (type(value) is not expected or value not in choices):
         raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
     if expected is float and not math.isfinite(value):
         raise SettingsError(f"{name} is {value}; expected a finite number")

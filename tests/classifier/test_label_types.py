@@ -230,6 +230,16 @@ def test_equal_labels_of_different_types_are_the_same_label():
     assert nlptx.evaluate(train(mixed), TEXTS, mixed).texts == len(TEXTS)
 
 
+@pytest.mark.parametrize(
+    ("labels", "given"), [(["1", "2"], 2), ([1, 2], "2"), (["1.0", "2.0"], 2), ([True, False], "True")]
+)
+def test_labels_of_another_type_are_refused_with_advice(labels, given):
+    model = train([labels[name == "neg"] for name in NAMES])
+    with pytest.raises(LabelError) as caught:
+        nlptx.evaluate(model, TEXTS[:1], [given])
+    assert caught.value.hint == f"Convert the labels to the type of the model's labels, {type(labels[0]).__name__}."
+
+
 @pytest.mark.parametrize("label", [b"pos", ["pos"]])
 def test_advice_about_several_labels_is_given_only_for_collections(label):
     with pytest.raises(InputTypeError) as caught:

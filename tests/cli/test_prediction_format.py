@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import time
 from datetime import date
@@ -11,6 +12,7 @@ import pytest
 from calling import call
 from command import contents
 
+import nlptx
 from nlptx.cli.table_writer import cell
 
 TEXTS = "a great and lovely story\nthe film was awful\n"
@@ -105,6 +107,16 @@ def test_the_command_line_overrides_the_variable(model, monkeypatch, tmp_path):
     assert predict(model, "--json").lines[0].startswith("{")
     predict(model, "-o", "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text().startswith("{")
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], [0.5, 1.5]])
+def test_labels_in_json_have_the_type_that_they_had_in_training(labels, tmp_path):
+    texts = ["so good", "so bad"] * 6
+    nlptx.fit(texts, [labels["good" in text] for text in texts], settings=nlptx.TrainSettings(epochs=0)).save("m.npz")
+    found = [json.loads(line)["label"] for line in predict("m.npz", "--json", stdin="so good\nso bad\n").lines]
+    assert found == labels[::-1]
+    assert [type(label) for label in found] == [type(labels[0])] * 2
+    assert json.loads(predict("m.npz", "--json", stdin="xyzzy\n").lines[0])["label"] == "?"
 
 
 def test_a_table_without_texts_has_a_header(model, tmp_path):

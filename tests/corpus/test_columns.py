@@ -43,8 +43,12 @@ def test_case_and_spaces_of_column_names_do_not_matter(tmp_path, name, content):
     assert [note.rpartition(" ")[2] for note in notes] == ["text", "label"]
 
 
-def test_a_table_without_a_header_needs_one(tmp_path):
-    path = write(tmp_path / "a.csv", "I really loved this film,pos\nnot for me,neg\n")
+@pytest.mark.parametrize(
+    "content",
+    ["I really loved this film,pos\nnot for me,neg\n", 'pos,"I loved it, a lot, really"\nneg,"Bad, so bad"\n'],
+)
+def test_a_table_without_a_header_needs_one(content, tmp_path):
+    path = write(tmp_path / "a.csv", content)
     with pytest.raises(DataError) as caught:
         labelled(path)
     assert caught.value.hint.endswith("add a first line with the names of the columns.")

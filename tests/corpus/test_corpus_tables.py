@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reading import BOM, quick, read, refused, texts, write
 
 from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DecodingError, NlptxError
 
 # ---------------------------------------------------------------- CSV
@@ -30,6 +31,20 @@ def test_csv_documents_have_text_label_and_all_fields(tmp_path):
 def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     path = write(tmp_path / name, b"text\tlabel\rgood\tpos\rbad\tneg\r")
     refused(path, name, "its lines end in carriage returns only", "tr '\\r' '\\n'")
+
+
+def test_quoted_fields_of_a_tsv_file_are_noted_once(tmp_path):
+    path = write(tmp_path / "a.tsv", 'text\tlabel\n"He said ""good"""\tpos\n"She said ""bad"""\tneg\n')
+    notes = []
+    first, _ = Corpus((str(path),), ReadOptions(), on_note=notes.append)
+    assert first.text == '"He said ""good"""'
+    (note,) = notes
+    assert "line 2 seems to have quoted fields" in note
+    assert "`format=csv` and `delimiter=tab`" in note
+    write(path, 'text\tlabel\n"good" or ""bad""\tpos\n"so ""good\tneg\n')
+    assert len(read(path)) == 2
+    list(Corpus((str(path),), ReadOptions(), on_note=notes.append))
+    assert len(notes) == 1
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])

@@ -70,6 +70,18 @@ def test_given_word_vectors_are_used():
         small(embeddings=embeddings).fit(TEXTS, LABELS)
 
 
+def test_training_may_start_from_a_model(fitted):
+    texts, labels = make_reviews(40, seed=5)
+    classifier = nlptx.TextClassifier(start=fitted.model_, epochs=0, jobs=1).fit(texts, labels)
+    settings = nlptx.TrainSettings(epochs=0)
+    expected = nlptx.fit(texts, labels, settings=settings, start=fitted.model_, jobs=1)
+    assert np.array_equal(classifier.model_.predict_proba(texts), expected.predict_proba(texts))
+    again = pickle.loads(pickle.dumps(nlptx.TextClassifier(start=fitted.model_)))
+    assert np.array_equal(again.start.predict_proba(texts), fitted.model_.predict_proba(texts))
+    with pytest.raises(ValueError, match="but `start` is given"):
+        small(start=fitted.model_).fit(texts, labels)
+
+
 # ---------------------------------------------------------------- texts and labels
 
 

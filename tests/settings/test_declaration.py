@@ -33,7 +33,7 @@ class Example(Settings):
         ({"rate": float("inf")}, "`rate` is inf; expected a finite number"),
         ({"rate": True}, "`rate` is True; expected float"),
         ({"kind": "c"}, "`kind` is 'c'; expected one of a, b"),
-        ({"kind": None}, "`kind` is None; expected str"),
+        ({"kind": None}, "`kind` is None; expected one of a, b"),
         ({"flag": 1}, "`flag` is 1; expected bool"),
     ],
 )
