@@ -35,12 +35,19 @@ class Abstention:
         """Whether ``--abstain`` or ``--max-error`` is given."""
         return self.abstain is not None or self.max_error is not None
 
-    def threshold(self, model: Model) -> float:
+    def threshold(self, model: Model, on_note: Callable[[str], None]) -> float:
         """Return the minimum confidence that a text needs to get a label; 0 if neither option is given.
+
+        ``on_note`` is called with a note if confidence is of little use, because the model is balanced.
 
         Raises:
             ArtifactError, QualityGateError: the model has no threshold for ``--max-error``.
         """
+        if self.is_given and model.is_balanced:
+            on_note(
+                "note: the model was trained with --class-weight balanced, so its predictions of rare labels have a low"
+                " confidence, and most of them are left out"
+            )
         return (self.abstain or 0.0) if self.max_error is None else model.threshold(self.max_error)
 
 

@@ -152,7 +152,7 @@ def evaluate(
         raise click.UsageError(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )
-    threshold = abstention.threshold(classifier)
+    threshold = abstention.threshold(classifier, common.reporter.note)
     for path in data if model is None else ():
         if has_predictions(path, reading):
             common.reporter.note(

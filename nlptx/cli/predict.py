@@ -125,7 +125,7 @@ def predict(
 
     keep_freed_memory()
     classifier = Model.load(model)
-    threshold = abstention.threshold(classifier)
+    threshold = abstention.threshold(classifier, common.reporter.note)
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:

@@ -68,6 +68,14 @@ def test_a_note_counts_the_labelled_texts(folder):
     assert predict(folder, "--abstain", "0.65", stdin="").stderr.startswith("note: labelled 0 of 0 texts, those")
 
 
+def test_a_note_says_that_a_balanced_model_is_unsure_of_rare_labels(folder, tmp_path):
+    call("train", folder / "valid.tsv", "--epochs", "0", "--class-weight", "balanced", "-q", "-o", tmp_path / "b.npz")
+    balanced = ("predict", "-m", tmp_path / "b.npz")
+    assert "predictions of rare labels have a low confidence" in call(*balanced, "--abstain", "0.5", stdin=LINES).stderr
+    assert "rare labels" not in call(*balanced, stdin=LINES).stderr
+    assert "rare labels" not in predict(folder, "--abstain", "0.5").stderr
+
+
 def test_max_error_has_the_same_effect_as_the_confidence_shown_by_info(folder):
     shown = call("info", folder / "m.npz").text
     assert "error rates attainable with predict --max-error (95 % confidence, 200 held-out texts)" in shown
