@@ -29,7 +29,7 @@ _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step is lengthened by the factor
 # _MAX_FACTOR if, at its end, the function still decreases more than _STEEP times as steeply as at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
-# Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
+# Maximum number of step lengths to try. If no step is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
 
 
@@ -72,19 +72,23 @@ def minimise_in_basis(
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
         length, shortened = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope)), False
-        for attempt in range(1, _MAX_ATTEMPTS + 1):
+        shortest = None  # the first accepted step that was lengthened; used if no suitable length is found
+        for _ in range(_MAX_ATTEMPTS):
             new = point + length * direction
             new_value, state = value_at(new)
             if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
                 new_gradient = gradient_at(new, state)
-                if shortened or attempt == _MAX_ATTEMPTS or _inner(new_gradient, direction) >= _STEEP * slope:
+                if shortened or _inner(new_gradient, direction) >= _STEEP * slope:
                     break
+                shortest = shortest or (length, new, new_value, new_gradient)
                 length *= _MAX_FACTOR
             else:
                 shortened = True
                 length *= max(_MIN_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
         else:
-            break
+            if shortest is None:
+                break
+            length, new, new_value, new_gradient = shortest
         step, change = length * direction, new_gradient - gradient
         curvature, squared = _inner(step, change), _inner(change, change)
         if curvature > 0 and squared > 0:  # near the minimum, either can be 0 because of rounding errors

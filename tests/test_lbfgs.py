@@ -108,3 +108,9 @@ def test_the_first_step_may_be_far_too_short(scale):
 
     found = minimise(value_and_gradient, np.zeros(1), tolerance=1e-12)[0]
     assert found * scale == pytest.approx(1.65, abs=0.01)
+
+
+def test_a_function_without_a_minimum_gives_a_finite_point():
+    """All steps are accepted, because the function decreases for ever; the search must not jump too far."""
+    found = minimise(lambda w: (float(np.exp(-w[0])), -np.exp(-w)), np.zeros(1), tolerance=1e-6)[0]
+    assert 10 < found < 100
