@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
-from nlptx.cli.cluster_options import ClusterOptions, size_of
+from nlptx.cli.cluster_options import ClusterOptions, path_for_workers, size_of
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import score_texts
@@ -30,7 +29,7 @@ def score_on_cluster(
         cluster: cluster to use.
         common: options shared by all commands.
     """
-    path = None if model is None else os.path.abspath(model)
+    path = path_for_workers(model)
     with (
         cluster.workers(STDOUT, [] if path is None else [path], common) as workers,
         common.reporter.meter("scoring") as meter,

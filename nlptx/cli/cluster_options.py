@@ -15,6 +15,7 @@ from nlptx.cli.command import option
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stop_signal import StopSignal
+from nlptx.errors import SettingsError
 from nlptx.io.output_path import STDOUT
 from nlptx.io.temporary_folder import temporary_folder
 
@@ -116,6 +117,17 @@ class ClusterOptions:
             plan["largest_partition"] = max(partition.size for partition in partitions)
         plan["memory_per_worker"] = memory
         self.print_plan(plan, len(partitions), size / rate if rate else 0.0, common)
+
+
+def path_for_workers(path: str | None) -> str | None:
+    """Return the absolute path of a file that the workers read; None if there is none.
+
+    Raises:
+        SettingsError: the path is ``-``, because workers cannot read standard input.
+    """
+    if path == "-":
+        raise SettingsError("the workers of a cluster cannot read standard input", hint="Use a file.")
+    return None if path is None else os.path.abspath(path)
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from nlptx.classifier.model import Model
-from nlptx.cli.cluster_options import ClusterOptions, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, path_for_workers, shared_folder
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.outputs import open_output
 from nlptx.cli.prediction_writer import OUTPUT_FORMATS, PredictionWriter, WriterOptions, different_columns_error
@@ -111,7 +111,7 @@ def score_on_cluster(
     result, noted = ScoredTexts(), set[str]()
     with shared_folder(output, None) as folder:
         terminal = output == STDOUT and sys.stdout.isatty()
-        path = None if model is None else os.path.abspath(model)
+        path = path_for_workers(model)
         job = ScoreJob(path, reading, writing, output_format, terminal, folder)
         tasks = (PartitionTask(number, partition) for number, partition in enumerate(partitions))
         paths = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])

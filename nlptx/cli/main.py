@@ -93,7 +93,7 @@ def _help_width() -> int:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "NLPTX"},
 )
-@click.version_option(__version__, "--version", message="nlptx %(version)s")
+@click.version_option(__version__, "--version", message="nlptx %(version)s", allow_from_autoenv=False)
 def nlptx() -> None:
     """Train transformers to classify text. NumPy and SciPy do all the numerical work.
 
@@ -121,8 +121,7 @@ def main() -> NoReturn:
         drop_stdout()
         code = READER_GONE
     except OSError as error:
-        if os.environ.get("NLPTX_DEBUG"):
-            raise
+        _show_traceback()
         drop_stdout()
         # If the exit code is not 0, the command has already printed an error, and this OSError may have the same cause.
         if code == 0:
@@ -174,8 +173,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
             click.echo("\n".join(map(neutralised, shown.getvalue().splitlines())), err=True)
         return error.exit_code
     except NlptxError as error:
-        if os.environ.get("NLPTX_DEBUG"):
-            raise
+        _show_traceback()
         from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
 
         print_error(f"error: {as_options(str(error))}")
@@ -189,11 +187,20 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
             return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)
         # System errors that are not a shortage, for example a closed pipe, are handled by main().
-        if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
+        if isinstance(error, OSError) and not shortage:
             raise
+        _show_traceback()
         unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see the traceback."
         print_error(f"error: {shortage or unexpected}")
         return 1
+
+
+def _show_traceback() -> None:
+    """Print the traceback of the current exception, if the environment variable NLPTX_DEBUG asks for it."""
+    if os.environ.get("NLPTX_DEBUG", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exc()
 
 
 def _report_stop(error: BaseException) -> int:

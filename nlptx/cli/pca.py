@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nlptx.cli.cluster_options import ClusterOptions, cluster_options
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options, path_for_workers
 from nlptx.cli.command import PATH, command
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names
@@ -19,7 +19,6 @@ from nlptx.cli.options import (
 from nlptx.cli.precedence import is_on_command_line
 from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun, artifact_option
-from nlptx.errors import SettingsError
 from nlptx.settings import PcaSettings
 
 # Maximum number of rows in the table of components.
@@ -64,8 +63,8 @@ def pca(
     check_names(counts)
     stage = StageRun(common, output, [counts])
     common.reporter.detail(f"settings: {settings.to_dict()}")
-    if cluster.address is not None and counts == "-":
-        raise SettingsError("the workers of a cluster cannot read standard input", hint="Use a file.")
+    if cluster.address is not None:
+        path_for_workers(counts)
     if cluster.dry_run:
         from nlptx.cli.cluster_pca import print_pca_plan
 

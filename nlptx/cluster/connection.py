@@ -44,6 +44,9 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise NlptxError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
+    except ValueError as error:
+        hint = "Mend the file, or name a folder with other settings: DASK_CONFIG=FOLDER."
+        raise NlptxError(f"the configuration of dask cannot be read: {error}", hint=hint) from error
     import dask
 
     _silence_logs()
@@ -61,11 +64,15 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
                 )
             except RuntimeError as error:  # a worker process was killed during its start
                 reason = str(error).rstrip(".")
-                raise NlptxError(f"the local workers did not start ({reason})", hint="Run the command again.") from None
+                hint = "Run the command again, or with fewer workers; or raise the limit of open files (ulimit -n)."
+                raise NlptxError(f"the local workers did not start ({reason})", hint=hint) from None
             yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
             return
         try:
             client = stack.enter_context(distributed.Client(address, timeout=_TIMEOUT))
+        except TypeError as error:
+            hint = "Set distributed.comm.tls in the configuration of dask."
+            raise NlptxError(f"no connection to {address}: {error}", hint=hint) from None
         except (OSError, TimeoutError) as error:
             raise NlptxError(
                 f"no scheduler answers at {address} ({error})", hint="Start one with: dask scheduler"
@@ -103,9 +110,9 @@ def reporting_lost_connection(address: str) -> Iterator[None]:
 
 
 def _silence_logs() -> None:
-    """Silence all loggers of dask.distributed, because failures are reported as exceptions."""
+    """Silence all loggers of dask.distributed and of its event loop, because failures are reported as exceptions."""
     for name in logging.root.manager.loggerDict:
-        if name.startswith(("distributed", "tornado")):
+        if name.startswith(("asyncio", "distributed", "tornado")):
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 

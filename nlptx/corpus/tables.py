@@ -106,11 +106,12 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
         try:
             row = next(reader, None)
         except csv.Error as error:
-            bad = BadRowError(
-                f"not valid CSV: {error} (the row starts here)",
-                where=f"{source.name}:{number}",
-                hint='Write a quote inside a quoted field twice (""), and close every quoted field.',
-            )
+            message = f"not valid CSV: {error} (the row starts here)"
+            hint = 'Write a quote inside a quoted field twice (""), and close every quoted field.'
+            if "new-line character" in str(error):
+                message = "not valid CSV: a carriage return stands inside the row, outside a quoted field"
+                hint = "Put the field into quotes; or, if carriage returns end lines, convert them: tr '\\r' '\\n'."
+            bad = BadRowError(message, where=f"{source.name}:{number}", hint=hint)
             # The lines after an unclosed quote become part of the row, so leaving out the row would lose them.
             if header is None or reader.line_num + skipped > number:
                 raise DataError(bad.message, where=bad.where, hint=bad.hint) from error

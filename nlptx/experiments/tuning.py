@@ -32,6 +32,7 @@ from nlptx.experiments.halving import MEASURES, OutOfTimeError, PerformRuns, Sea
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.same_effect import effects_of
 from nlptx.experiments.search_space import SearchSpace, values_of
+from nlptx.io.temporary_folder import temporary_folder
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.feature_cache import FeatureCache
@@ -125,7 +126,7 @@ def tune(
     def show(state: str, fraction: float) -> None:
         on_run(state, max(fraction, completed / rounds if rounds else 0.0))
 
-    with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
+    with temporary_folder(tempfile.gettempdir()) as folder:
         cache = FeatureCache(folder)
         search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, perform_runs)
         best = search.add_trial(values_of(recipe))

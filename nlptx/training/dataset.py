@@ -130,9 +130,9 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         raise DataError("no training text contains a known word", hint=hint)
     if settings.valid_share and not len(valid):
         context.on_note(
-            f"{len(targets):,} texts are too few to hold out a share of {settings.valid_share:g} (`valid_share`) for"
-            " validation: the weights of the last epoch are kept, and it is unknown how good the model is; use more"
-            " texts or a larger share"
+            f"no texts are held out for validation, because every label has too few texts for a share of"
+            f" {settings.valid_share:g} (`valid_share`): the weights of the last epoch are kept, and it is unknown how"
+            " good the model is; use more texts for each label, or a larger share"
         )
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))

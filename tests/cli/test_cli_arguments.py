@@ -83,6 +83,12 @@ def test_an_unknown_variable_causes_a_note(model, monkeypatch):
     assert "did you mean" not in message
 
 
+def test_the_option_version_has_no_variable(model, monkeypatch):
+    monkeypatch.setenv("NLPTX_VERSION", "1")
+    (message,) = explained(model)
+    assert message.startswith("note: the environment variable NLPTX_VERSION has no effect")
+
+
 OTHERS = ("NLPTX_EXPLAIN_LABEL", "NLPTX_DEBUG", "NLPTX_SHARED_DATA", "NLPTX_TRAIN_LRR", "NLPTXX")
 
 

@@ -273,5 +273,7 @@ def test_an_impossible_option(command, option, value, work, tmp_path):
 
 @pytest.mark.parametrize("words", ["info test.tsv", "cooccur missing.txt"])
 def test_a_traceback_is_shown_only_with_nlptx_debug(words, work):
-    run(*words.split(), code=None, cwd=work)
-    run(*words.split(), code=None, cwd=work, env={"NLPTX_DEBUG": "1"}, traceback=True)
+    plain = run(*words.split(), code=None, cwd=work)
+    assert "Traceback" not in run(*words.split(), code=plain.code, cwd=work, env={"NLPTX_DEBUG": "0"}).stderr
+    shown = run(*words.split(), code=plain.code, cwd=work, env={"NLPTX_DEBUG": "1"}, traceback=True).stderr
+    assert shown.endswith(plain.stderr)

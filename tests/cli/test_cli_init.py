@@ -157,14 +157,27 @@ def test_make_notices_changes_in_folders(without_nlptx):
     )
 
 
-def test_make_notices_changes_in_a_file_that_settings_name(without_nlptx):
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_make_notices_changes_in_a_file_that_settings_name(quote, without_nlptx):
     lexicon, settings = without_nlptx / "words.txt", without_nlptx / "exp/settings/candidate.toml"
     lexicon.write_text("fine\t1\n")
-    settings.write_text(settings.read_text() + 'class-weight = "balanced"\nlexicon = "../words.txt"\n')
+    settings.write_text(settings.read_text() + f'class-weight = "balanced"\nlexicon = {quote}../words.txt{quote}\n')
     make(without_nlptx, ["all"])
     assert planned(without_nlptx, ["all"]) == []
     lexicon.write_text("fine\t2\n")
     assert kinds_of_commands(without_nlptx, ["all"]) == ["compare"] * 2 + ["crossvalidate", "evaluate"] + ["train"] * 3
+
+
+@pytest.mark.parametrize("name", ["a b", "a=b", "a;touch x", "a'b", "a(b)", "a#b"])
+def test_make_refuses_names_of_settings_files_with_special_characters(name, without_nlptx):
+    (without_nlptx / "exp/settings/notes (old).txt").touch()
+    (without_nlptx / "exp/settings/ü,x-1+.toml").write_text(SETTINGS)
+    assert "settings/ü,x-1+.toml" in make(without_nlptx, ["-n", "all"])
+    (without_nlptx / f"exp/settings/{name}.toml").write_text(SETTINGS)
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        make(without_nlptx, ["-n", "all"])
+    assert f"must not contain spaces or special characters: {name}.toml" in caught.value.stderr
+    assert not (without_nlptx / "exp/x").exists()
 
 
 def test_the_program_may_have_a_path(without_nlptx):

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 from calling import call, failure
-from command import Running, header_of
+from command import Running, header_of, run
 
 import nlptx
 
@@ -86,6 +86,18 @@ def test_an_interrupted_search_is_resumed(here):
     assert "finished parts: " in resumed.stderr
     code, message = failure(*words[:4], "--minutes", "0.001", "--epochs", "2", "--resume")
     assert (code, "--epochs was 1 and is now 2" in message) == (4, True)
+
+
+def test_temporary_files_of_a_killed_search_are_removed_by_the_next_one(here, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    words = ("tune", here / "train.tsv", "--folds", "2", "--epochs", "1")
+    with Running(*words, "--minutes", "5", env={"TMPDIR": str(tmp_path / "tmp")}) as running:
+        running.read_until(b"starting settings", running.process.stderr)
+        running.process.kill()
+        running.finish()
+    assert list((tmp_path / "tmp").iterdir())
+    run(*words, "--minutes", "0.001", env={"TMPDIR": str(tmp_path / "tmp")})
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_a_time_that_is_too_short_to_compare_anything(here):

@@ -33,6 +33,13 @@ def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     refused(path, name, "its lines end in carriage returns only", "tr '\\r' '\\n'")
 
 
+def test_a_carriage_return_inside_a_row_is_explained(tmp_path):
+    path = write(tmp_path / "a.csv", b"text,label\r\na\rb,pos\r\n")
+    refused(path, "a.csv:2: not valid CSV: a carriage return stands inside the row", "Put the field into quotes")
+    path = write(path, b'text,label\r\n"a\rb",pos\r\n')
+    assert [document.label for document in read(path)] == ["pos"]
+
+
 def test_quoted_fields_of_a_tsv_file_are_noted_once(tmp_path):
     path = write(tmp_path / "a.tsv", 'text\tlabel\n"He said ""good"""\tpos\n"She said ""bad"""\tneg\n')
     notes = []

@@ -216,8 +216,9 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     assert model.ngram_features is None
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
-        "2 texts are too few to hold out a share of 0.1 (`valid_share`) for validation: the weights of the last epoch"
-        " are kept, and it is unknown how good the model is; use more texts or a larger share",
+        "no texts are held out for validation, because every label has too few texts for a share of 0.1"
+        " (`valid_share`): the weights of the last epoch are kept, and it is unknown how good the model is; use more"
+        " texts for each label, or a larger share",
         "no n-gram features: they require two labels with at least two texts each",
     ]
 
@@ -294,7 +295,7 @@ def test_train_reports_missing_ngram_features_and_validation(work, tmp_path):
     words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     notes = run(*words, cwd=tmp_path).stderr
     assert "no n-gram features: they require two labels with at least two texts each" in notes
-    assert "30 texts are too few to hold out a share of 0.1 (--valid-share)" in notes
+    assert "every label has too few texts for a share of 0.1 (--valid-share)" in notes
     assert run(*words, "--quiet", cwd=tmp_path).stderr == ""
 
 
