@@ -72,10 +72,10 @@ def common_options(
         ) -> Any:
             common = CommonOptions(Reporter(quiet, verbose, not no_color), jobs, json)
             if computes:
-                from nlptx.runtime.resources import available_cores
+                from nlptx.runtime.resources import useful_jobs
 
                 # Load BLAS now, because later the data may leave too little memory for it.
-                load_blas("numpy", 1 + (jobs or available_cores()))
+                load_blas("numpy", 1 + useful_jobs(jobs))
             return function(*args, common=common, **kwargs)
 
         return wrapped

@@ -11,6 +11,8 @@ from pathlib import Path
 
 _MEMINFO = Path("/proc/meminfo")
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
+# Maximum number of workers on a machine with fewer cores.
+_MAX_JOBS = 32
 
 
 def available_cores() -> int:
@@ -24,6 +26,16 @@ def available_cores() -> int:
     if quota.isdecimal() and period.isdecimal() and int(period):
         cores = min(cores, math.ceil(int(quota) / int(period)))
     return max(cores, 1)
+
+
+def useful_jobs(jobs: int | None) -> int:
+    """Return the number of workers to use if ``jobs`` are asked for; None means one per core.
+
+    Workers beyond the number of cores gain nothing, but need memory, and OpenBLAS supports only a limited number of
+    threads. A few more workers than cores are allowed.
+    """
+    cores = available_cores()
+    return min(jobs or cores, max(cores, _MAX_JOBS))
 
 
 def available_memory() -> int | None:

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 from nlptx.errors import SettingsError
 from nlptx.runtime import blas_limit
 from nlptx.runtime.processes import Process, forked, is_only_thread
-from nlptx.runtime.resources import available_cores
+from nlptx.runtime.resources import useful_jobs
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,7 +60,7 @@ class Workers:
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
-        self.jobs = jobs or available_cores()
+        self.jobs = useful_jobs(jobs)
         self.processes = processes
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
