@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.encoder import Encoder
+from nlptx.classifier.scores import to_outputs
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
@@ -69,11 +70,10 @@ class Network(Layer):
             self.text_projection = WeightedSum(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # If the network has two outputs, each linear model has one output z. Initially, W adds the mean of z/2 over
-            # the models to the output for the second class, and subtracts it from the output for the first class.
-            mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
-            models = text_feature_width // len(mean)
-            self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
+            # Initially, W adds the mean of the scores of the linear models to the outputs.
+            of_scores = to_outputs(self.loss)
+            models = text_feature_width // len(of_scores)
+            self.text_projection.weight.value[...] = np.tile(of_scores, (models, 1)) / models
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
         features = (("token_projection", self.token_projection), ("text_projection", self.text_projection))

@@ -72,6 +72,11 @@ class NgramFeatures(PickledWithoutCache):
         return NgramIndex(self.keys, self.order, self.words)
 
     @property
+    def models(self) -> int:
+        """Number of linear models, M: 1, or 2 if there is an LSA model."""
+        return 1 if self.latent is None else 2
+
+    @property
     def width(self) -> int:
         """Number of ratios per n-gram: E, except after training from a model with other labels; see ``ratios``."""
         return self.ratios.shape[1]

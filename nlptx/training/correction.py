@@ -1,6 +1,6 @@
 """Changes the weights of a model so that its outputs include a correction (:mod:`nlptx.ngrams.adaptation`).
 
-The correction applies to scores (:mod:`nlptx.training.scores`). Each text has E0 old scores, for the labels of the
+The correction applies to scores (:mod:`nlptx.classifier.scores`). Each text has E0 old scores, for the labels of the
 model that training starts from, and E new scores, for the labels of the new model.
 """
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.region_fusion import RegionFusion
+from nlptx.classifier.scores import to_outputs, to_scores
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
-from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
+from nlptx.training.scores import pass_on_scores, with_scores
 
 # The correction has two kinds of inputs: the old scores, multiplied by OUTPUT_SCALE, and the pooled vectors (the inputs
 # of the head), scaled to a standard deviation of _POOLED_SCALE. All inputs have weights with a prior variance of 1, so

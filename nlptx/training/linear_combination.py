@@ -94,7 +94,7 @@ def _fit(model: Model, train: Examples) -> tuple[float, float]:
     projection, bias = network.text_projection, network.head.bias
     if projection is None or features is None or bias is None or model.ngram_features is None:
         raise ValueError("the model has no n-gram features")
-    models = 1 if model.ngram_features.latent is None else 2
+    models = model.ngram_features.models
     text_features = features.text_features()
     weights = np.ones(len(train)) if train.weights is None else train.weights
     total_weight = weights.sum()

@@ -1,10 +1,4 @@
-"""Converts the outputs of a network to scores, to which the scores of linear models can be added, and back.
-
-In multi-label classification, the scores are the log-odds of the labels. If each text has one of two classes, the
-score is the log-odds z of the second class, and the two outputs of the network are -z/2 and z/2; if the loss is the
-squared error, z is the only output. If each text has one of three or more classes, the scores are the log-probabilities
-of the classes up to a constant. There are E scores.
-"""
+"""Makes the linear models of n-grams compute scores (:mod:`nlptx.classifier.scores`) instead of text features."""
 
 from __future__ import annotations
 
@@ -12,24 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.network import Network
+from nlptx.classifier.scores import to_outputs
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.extension import with_outputs
 from nlptx.nn import Linear, WeightedSum
-from nlptx.nn.losses import Loss
-
-
-def to_scores(loss: Loss) -> NDArray[np.float64]:
-    """Return the matrix (outputs, E) that converts outputs to scores."""
-    return np.array([[-1.0], [1.0]]) if _has_one_score(loss) else np.eye(loss.outputs)
-
-
-def to_outputs(loss: Loss) -> NDArray[np.float64]:
-    """Return the matrix (E, outputs) that converts scores to outputs."""
-    return np.array([[-0.5, 0.5]]) if _has_one_score(loss) else np.eye(loss.outputs)
-
-
-def _has_one_score(loss: Loss) -> bool:
-    return loss.outputs == 2 and not loss.independent
 
 
 def with_scores(
@@ -45,8 +25,7 @@ def with_scores(
     weight = projection.weight.value
     if isinstance(projection, WeightedSum):
         weight = np.concatenate([np.diag(row) for row in weight])
-    models = 1 if features.latent is None else 2
-    return with_outputs(features, np.split(weight @ change, models))
+    return with_outputs(features, np.split(weight @ change, features.models))
 
 
 def pass_on_scores(network: Network) -> None:

@@ -21,6 +21,7 @@ from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.classifier.region_fusion import combined
+from nlptx.classifier.scores import to_scores
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures
@@ -48,7 +49,6 @@ from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
 from nlptx.training.regions import region_outputs
-from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
 # In training that starts from a model, the default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because
@@ -194,7 +194,7 @@ def _pooled_and_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
-    The scores are calibrated; :mod:`nlptx.training.scores` defines them.
+    The scores are calibrated; :mod:`nlptx.classifier.scores` defines them.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))

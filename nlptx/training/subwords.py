@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.model_file import round_like_file
+from nlptx.classifier.scores import to_outputs, to_scores
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.ngrams.extension import with_ngrams
@@ -39,7 +40,7 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.fusion import fuse
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
-from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
+from nlptx.training.scores import pass_on_scores, with_scores
 
 # Prior means of the weights a and c, and their standard deviation. _PRIOR_WITH_REGIONS applies to models with region
 # filters if no texts are held out; in this case, the weights equal their prior means.
