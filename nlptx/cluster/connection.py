@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from nlptx.errors import NlptxError, SettingsError
@@ -55,13 +58,14 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         if address.startswith(LOCAL):
             stack.enter_context(dask.config.set({"distributed.nanny.pre-spawn-environ": _WORKER_ENVIRONMENT}))
             try:
-                cluster = distributed.LocalCluster(
-                    n_workers=int(address.removeprefix(LOCAL)),
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                )
+                with _signals_blocked():
+                    cluster = distributed.LocalCluster(
+                        n_workers=int(address.removeprefix(LOCAL)),
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
             except RuntimeError as error:  # a worker process was killed during its start
                 reason = str(error).rstrip(".")
                 hint = "Run the command again, or with fewer workers; or raise the limit of open files (ulimit -n)."
@@ -80,6 +84,40 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         if client.dashboard_link:
             on_note(f"dashboard of the cluster: {client.dashboard_link}")
         yield client
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block the signals of Ctrl-C and of a closed terminal, and deliver them at the end of the ``with`` block.
+
+    Threads and processes that are started in the block never receive these signals. If a signal reached a worker
+    process while it starts, the process would print a traceback. This process stops the workers instead.
+    """
+    signals = signal.SIGINT, signal.SIGHUP
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        # The workers need this helper process, which would print a warning if this process is stopped by a signal. The
+        # start of the helper process unblocks SIGINT, so SIGINT is blocked again.
+        with _environment("PYTHONWARNINGS", "ignore"):
+            resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable during the ``with`` block."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def check_address(address: str) -> None:

@@ -372,3 +372,17 @@ def test_the_scheduler_is_lost_during_the_work(monkeypatch):
 def slow(number):
     time.sleep(0.2)
     return number
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("delay", [0.5, 0.8, 1.1])
+def test_a_signal_from_the_terminal_while_the_workers_start_gives_one_line(sent, delay, tmp_path):
+    """A terminal sends these signals to the workers too."""
+    (tmp_path / "texts.txt").write_text("I loved this film .\nIt was awful .\n" * 20)
+    command = [sys.executable, "-m", "nlptx", "cooccur", "texts.txt", "-q", "-o", "c.npz", "--cluster", "local:2"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
+        time.sleep(delay)
+        os.killpg(process.pid, sent)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode in (0, 128 + sent)
+    assert errors.count(b"\n") <= 1, errors.decode()
