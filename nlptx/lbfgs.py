@@ -72,7 +72,7 @@ def minimise_in_basis(
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
         length, shortened = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope)), False
-        shortest = None  # the first accepted step that was lengthened; used if no suitable length is found
+        shortest = None  # the first accepted step that seemed too short; used if no suitable length is found
         for _ in range(_MAX_ATTEMPTS):
             new = point + length * direction
             new_value, state = value_at(new)

@@ -24,7 +24,7 @@ from nlptx.ngrams.serialization import feature_arrays, read_ngram_features, roun
 from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
-# Detail of a balanced model: how it was balanced. Models of nlptx 0.1.0, which lack this detail, had weighted classes.
+# Detail that only balanced models have. Those of nlptx 0.1.0 lack it: their classes had weights in the loss.
 _BALANCED_BY = "balanced_by"
 
 

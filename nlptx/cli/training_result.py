@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# The summary shows these measures of the best epoch. The measures of the held-out texts are those of the complete
-# model, including region filters and a subword model. If texts are held out, valid_loss determines which epoch is the
+# The summary shows these measures of the best epoch; those of the held-out texts include region filters and a subword
+# model, which are added after the last epoch. If texts are held out, valid_loss determines which epoch is the
 # best; otherwise, the last epoch is the best.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 

@@ -23,7 +23,7 @@ from nlptx.io import strict_json
 # Maximum number of characters in a CSV field. Without a limit, a quote that is not closed would make the rest of the
 # file one field. The default limit of the csv module, 128 KiB, is too small for long texts.
 MAX_FIELD_LENGTH = 8 << 20
-# A field in which quotes are doubled, as programs do that quote fields.
+# A quoted field with quotes inside it, each of which is written twice.
 _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)++"')
 
 

@@ -20,7 +20,7 @@ from nlptx.metrics import Report, calibration_noise_floor
 def with_dependent_rows(
     report: Report | LabelSetReport, predictions: LabelledPredictions, texts: Sequence[str]
 ) -> Report | LabelSetReport:
-    """Return a copy of a report whose interval of the accuracy, and calibration error by chance, allow for such rows.
+    """Return a report in which the interval of the accuracy and the calibration error by chance allow for such rows.
 
     Args:
         report: report on the predictions.

@@ -32,7 +32,7 @@ def useful_jobs(jobs: int | None) -> int:
     """Return the number of workers to use if ``jobs`` are asked for; None means one per core.
 
     Workers beyond the number of cores gain nothing, but need memory, and OpenBLAS supports only a limited number of
-    threads. A few more workers than cores are allowed.
+    threads. Small numbers are not changed, even if they exceed the number of cores.
     """
     cores = available_cores()
     return min(jobs or cores, max(cores, _MAX_JOBS))
