@@ -25,7 +25,7 @@ from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
 # Detail that only balanced models have. Those of nlptx 0.1.0 lack it: their classes had weights in the loss.
-_BALANCED_BY = "balanced_by"
+_DECISION = "decision"
 
 
 def details_of(model: ModelContents) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def details_of(model: ModelContents) -> dict[str, Any]:
         "labels": [label_name(label) for label in model.labels],
         **({} if set(types) == {"str"} else {"label_types": types}),
         **({} if model.label_sets is None else _details_of_sets(model.label_sets)),
-        **({_BALANCED_BY: "decision"} if model.settings.class_weight == "balanced" else {}),
+        **({_DECISION: "balanced"} if model.settings.class_weight == "balanced" else {}),
         "values": model.values,
         "history": model.history,
         "source": model.source,
@@ -151,7 +151,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     parameters = flatten(network)
     parameters[:] = flat
     regions = _read_regions(artifact, len(vocabulary), network.loss.outputs)
-    if settings.class_weight == "balanced" and _BALANCED_BY not in artifact.details:
+    if settings.class_weight == "balanced" and _DECISION not in artifact.details:
         _add_log_priors(network, regions, priors, artifact.details["temperature"])
     return {
         "vocabulary": vocabulary,

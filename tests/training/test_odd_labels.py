@@ -69,7 +69,7 @@ def test_balanced_models_of_earlier_versions_give_the_probabilities_that_they_ga
     texts, labels = make_skewed_reviews(200, seed=2)
     model, _ = fit(texts, labels, class_weight="balanced", **{"region_filters": 0} | settings)
     artifact = model.to_artifact()
-    details = {name: value for name, value in artifact.details.items() if name != "balanced_by"}
+    details = {name: value for name, value in artifact.details.items() if name != "decision"}
     earlier = Model.from_artifact(replace(artifact, details=details))
     expected = model.predict_proba(texts) * model.priors
     assert_allclose(earlier.predict_proba(texts), expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
