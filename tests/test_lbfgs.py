@@ -99,7 +99,7 @@ def test_a_change_of_the_gradient_that_is_0_because_of_rounding_is_not_used():
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-7, 1e-9])
 def test_the_first_step_may_be_far_too_short(scale):
-    """Logistic regression on tiny inputs: the optimum is far from the start, compared with the first step."""
+    """Logistic regression on tiny inputs: the first step is only a tiny part of the way to the optimum."""
     x, y = np.array([1, 2, -1, -2, 0.5, -0.2]) * scale, np.array([1, 1, 0, 0, 0, 1])
 
     def value_and_gradient(w):

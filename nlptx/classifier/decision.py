@@ -80,8 +80,8 @@ class SingleLabelDecision:
             return p
         ratios = p / self.priors
         largest = ratios.max(axis=1, keepdims=True)
-        # Ratios that should be equal differ by rounding errors, which must not decide. Among such classes, the most
-        # probable one is preferred, so its ratio is raised slightly.
+        # Rounding errors must not decide between classes whose ratios should be equal. The most probable of these
+        # classes is preferred, so its ratio is raised slightly.
         chosen = np.where(ratios >= largest * (1 - _ROUNDING), p, 0).argmax(axis=1)
         ratios[np.arange(len(p)), chosen] = largest[:, 0] * (1 + _ROUNDING)
         return ratios

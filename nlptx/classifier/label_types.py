@@ -146,7 +146,7 @@ def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int
 
 
 def _is_alike(name: str, names: Sequence[str]) -> bool:
-    """Return whether a name equals one of the given names, as text or as a number."""
+    """Return whether a label name is one of the given names, or the same number as one of them ("1.0" and "1")."""
     number = as_number(name)
     return name in names or (number is not None and number in map(as_number, names))
 

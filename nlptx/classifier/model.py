@@ -104,7 +104,7 @@ class Model(ModelContents, PickledWithoutCache):
 
     @property
     def is_balanced(self) -> bool:
-        """Whether predictions treat all classes as equally frequent; see :class:`.SingleLabelDecision`."""
+        """Whether labels are predicted as if all classes were equally frequent; see :class:`.SingleLabelDecision`."""
         return self.settings.class_weight == "balanced"
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray:

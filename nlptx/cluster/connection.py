@@ -148,7 +148,7 @@ def reporting_lost_connection(address: str) -> Iterator[None]:
 
 
 def _silence_logs() -> None:
-    """Silence all loggers of dask.distributed and of its event loop, because failures are reported as exceptions."""
+    """Turn off the logs of dask.distributed and its event loop, because failures are reported as exceptions."""
     for name in logging.root.manager.loggerDict:
         if name.startswith(("asyncio", "distributed", "tornado")):
             logging.getLogger(name).setLevel(logging.CRITICAL)

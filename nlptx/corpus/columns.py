@@ -128,12 +128,13 @@ def missing_column(name: str, names: Sequence[str], where: str, option: str) -> 
     """Return the error for a missing column, with a message that lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
     listed_names = names[:_MAX_LISTED]
-    has_texts = len(names) > 1 and any(listed.count(" ") >= _MIN_SPACES for listed in listed_names)
-    if any(map(looks_unsplit, listed_names)) and not has_texts:
+    has_text = any(listed.count(" ") >= _MIN_SPACES for listed in listed_names)
+    # A text among several columns may contain delimiters, although the row was split correctly.
+    if any(map(looks_unsplit, listed_names)) and (len(names) == 1 or not has_text):
         other = ", or set `delimiter` to the character between the columns"
     elif any(listed.startswith('"') for listed in names):
         other = "; or, because there are quotes, read the file with `format=csv`"
-    elif any(listed.count(" ") >= _MIN_SPACES for listed in listed_names):
+    elif has_text:
         other = "; if the table has no header, add a first line with the names of the columns"
     else:
         other = ""

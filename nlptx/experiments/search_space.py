@@ -51,8 +51,7 @@ _HELPFUL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# To find new settings, tuning changes copies of earlier settings at random. On average, about _CHANGES of the
-# choices in _CHOICES change in a copy.
+# New settings are copies of earlier ones with random changes. Average number of changes in a copy, approximately.
 _CHANGES = 2
 # Number of copies from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3

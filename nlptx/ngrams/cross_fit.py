@@ -135,8 +135,8 @@ def fit_ngram_features(
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
-        # If a text has too few n-grams, ``row_of`` is -1, which selects the last row. The product with this row has no
-        # effect, because it is multiplied by the contribution of such a text to its own outputs, which is 0.
+        # If a text has too few n-grams, ``row_of`` is -1, which selects the last row. That is harmless: the
+        # product is later multiplied by the contribution of the text to its own outputs, which is 0 for such a text.
         rows_of_texts = components.rows[row_of[[passage.text for passage in passages]]]
         overlaps = unit_rows(passage_ngrams, known, ngram_importance, workers).multiply(rows_of_texts)
         return np.asarray(overlaps.sum(axis=1), np.float32).ravel()

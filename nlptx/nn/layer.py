@@ -63,7 +63,7 @@ class Layer:
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return only y, without dropout. Some layers override this method to use less memory."""
+        """Return only y, without dropout. Layers that need less memory without a cache override this method."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -80,10 +80,10 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
 def start_from_linear_models(model: Model, train: Examples) -> None:
     """Set the parameters of an untrained model so that its outputs are those of the linear models.
 
-    Do nothing if there are many texts, if there are no n-gram features, or if the outputs have no bias.
+    Do nothing if there are many texts, or if there are no n-gram features.
     """
     few = len(train.texts()) < _MIN_TEXTS_FOR_RANDOM_START
-    if few and train.ngram_features is not None and model.network.head.bias is not None:
+    if few and train.ngram_features is not None:
         _fit(model, train)
         model.network.head.weight.value[...] = 0
 

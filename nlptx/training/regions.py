@@ -40,10 +40,10 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.38, 500, 0.08
-# Sizes that depend on F, the number of filters in a group: an n-gram vector has F / _FILTERS_PER_COMPONENT components;
-# the classifier knows at most _LONGER_PER_FILTER F n-grams of two or more words, and at most _WORDS_PER_FILTER F words,
-# but never more than _MAX_KNOWN_WORDS. A compact model knows fewer words, because a word takes about 2.5 F bytes in its
-# file.
+# Sizes that depend on F, the number of filters in a group. An n-gram vector has F / _FILTERS_PER_COMPONENT components.
+# The classifier knows at most F * _LONGER_PER_FILTER n-grams of two or more words, and at most F * _WORDS_PER_FILTER
+# words, but never more than _MAX_KNOWN_WORDS words. A compact model knows fewer words, because a word takes about 2.5 F
+# bytes in its file.
 _FILTERS_PER_COMPONENT, _LONGER_PER_FILTER = 2, 512
 _WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_KNOWN_WORDS = 256, 192, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
