@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.pca.row_blocks import by_rows, inner
+from nlptx.pca.row_blocks import by_rows, inner, sum_over_rows
 from nlptx.runtime.workers import Workers
 
 
@@ -38,8 +38,12 @@ class Basis:
         """Add a block (V, k) to the basis; ``image`` is A times the block."""
         new = slice(self.width, self.width + block.shape[1])
         self.width = new.stop
-        self._vectors[:, new], self._images[:, new] = block, image
-        self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._workers)
+
+        def add(rows: slice) -> NDArray:
+            self._vectors[rows, new], self._images[rows, new] = block[rows], image[rows]
+            return self._vectors[rows, : new.stop].T @ image[rows]
+
+        self._small[: new.stop, new] = sum_over_rows(add, len(block), (new.stop, block.shape[1]), self._workers)
 
     def remainder(self, block: NDArray) -> NDArray:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is orthogonal to this basis.

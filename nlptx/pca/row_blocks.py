@@ -45,8 +45,22 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
 
 
 def inner(a: NDArray, b: NDArray, workers: Workers) -> NDArray[np.float64]:
-    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l), summed over the blocks of rows in order."""
-    total = np.zeros((a.shape[1], b.shape[1]))
-    for part in workers.map(lambda rows: a[rows].T @ b[rows], row_slices(len(a))):
+    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l)."""
+    return sum_over_rows(lambda rows: a[rows].T @ b[rows], len(a), (a.shape[1], b.shape[1]), workers)
+
+
+def sum_over_rows(
+    work: Callable[[slice], NDArray], rows: int, shape: tuple[int, int], workers: Workers
+) -> NDArray[np.float64]:
+    """Call ``work(rows)`` for all blocks of rows, and return the sum of the results, added in order.
+
+    Args:
+        work: function that returns an array of the given shape for a slice of rows.
+        rows: number of rows.
+        shape: shape of the result.
+        workers: thread pool that computes the blocks; the number of threads does not change the result.
+    """
+    total = np.zeros(shape)
+    for part in workers.map(work, row_slices(rows)):
         total += part
     return total

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.pca.power_iteration import power_iteration
+from nlptx.pca.row_blocks import by_rows, inner
 from nlptx.regions.contexts import positions_in
 from nlptx.regions.ngrams import ORDER, RegionNgrams
 from nlptx.regions.spacing import in_groups, with_gaps
@@ -131,8 +132,13 @@ def _components(
     x -= mean.astype(np.float32)
     x *= np.sqrt(context_sizes).astype(np.float32)[:, None]
     x *= weights.astype(np.float32)
+
+    def product(block: NDArray[np.float32]) -> NDArray[np.float32]:
+        # A few such products take less time than X^T X.
+        return inner(x, by_rows(lambda rows: x[rows] @ block, x, block.shape[1], workers), workers).astype(np.float32)
+
     pairs = power_iteration(
-        lambda block: x.T @ (x @ block),  # a few such products take less time than X^T X
+        product,
         len(contexts),
         min(components, len(contexts)),
         tolerance=_TOLERANCE,

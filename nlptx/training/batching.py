@@ -114,9 +114,12 @@ def cut_microbatches(
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     microbatches = min(_count_microbatches(int(lengths.sum())), len(texts))
+    # The microbatches take turns back and forth (0 1 2 2 1 0 0 ...), so that none always gets the longer texts.
+    turn = np.arange(len(texts)) % (2 * microbatches)
+    turn = np.minimum(turn, 2 * microbatches - 1 - turn)
     result = []
     for number in range(microbatches):
-        chosen = order[number::microbatches]
+        chosen = order[turn == number]
         ids = np.concatenate([texts[i] for i in chosen])
         token_features = (
             None if ngram_features is None else np.concatenate([ngram_features[i].token_features for i in chosen])

@@ -51,6 +51,12 @@ def test_microbatches_contain_every_text_once(count: int) -> None:
     assert len(microbatches) <= ACCUMULATORS or len(microbatches) % ACCUMULATORS == 0 or len(microbatches) == count
 
 
+def test_microbatches_of_texts_of_different_lengths_have_about_equally_many_words() -> None:
+    texts = [np.zeros(length, np.int32) for length in np.random.default_rng(1).permutation(np.arange(1, 33)) * 10]
+    words = [len(microbatch.ids) for microbatch in cut_microbatches(texts, np.arange(len(texts)))]
+    assert words == [1320] * 4
+
+
 @pytest.mark.parametrize(
     ("tokens", "expected"), [(1, 1), (3, 1), (4, 2), (40, 2), (48, 2), (63, 2), (64, 4), (128, 4), (256, 8)]
 )
