@@ -21,6 +21,9 @@ tool replaces the Python names with the names of its options (--epochs, --resume
 
 from __future__ import annotations
 
+# Maximum number of characters of a text or label that a message quotes.
+MAX_QUOTED = 60
+
 
 class NlptxError(Exception):
     """Base class of all errors that nlptx raises deliberately.
@@ -111,3 +114,8 @@ class QualityGateError(NlptxError):
     """A required quality, for example the accuracy given by ``--min-accuracy``, was not reached."""
 
     exit_code = 5
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks for a message, shortened if it is long."""
+    return repr(text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "...")

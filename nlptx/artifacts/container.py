@@ -166,12 +166,11 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
-        BadZipFile: the stream does not begin with the signature of a zip file; the rest of the stream is not read,
-            because it may be endless.
+        CorruptError: the stream does not begin like an artifact; the rest of the stream is not read, because it may be
+            endless.
     """
     start = stream.read(len(_ZIP))
-    if start != _ZIP:
-        raise zipfile.BadZipFile("File is not a zip file")
+    _check_start(start)
     if budget is None:
         return io.BytesIO(start + stream.read())
     file = budget.file()
@@ -179,6 +178,15 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
         budget.write_bytes(file, memoryview(start))
         start = stream.read(_PART)
     return file
+
+
+def _check_start(start: bytes) -> None:
+    """Raise CorruptError if ``start``, the first bytes of a file, are not those of an artifact."""
+    if start and start != _ZIP:
+        raise CorruptError(
+            "not an nlptx artifact; expected a file written by nlptx cooccur, pca or train",
+            hint="Check that another file, such as a table of texts, was not named by mistake.",
+        )
 
 
 def _damaged(error: Exception, name: str) -> CorruptError:
@@ -190,6 +198,8 @@ def _damaged(error: Exception, name: str) -> CorruptError:
 
 
 def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Artifact:
+    file.seek(0)
+    _check_start(file.read(len(_ZIP)))
     size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as container:
         entries = [entry.filename for entry in container.infolist()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlptx.cli.charts import curve as draw_curve
 from nlptx.cli.command import option
-from nlptx.cli.options import NumberRange
+from nlptx.cli.number_types import NumberRange
 from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from nlptx.cli.check_report import as_json, draw_check
 from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
-from nlptx.cli.options import CommonOptions, NumberRange, common_options, seed_option
+from nlptx.cli.number_types import CountRange, NumberRange
+from nlptx.cli.options import CommonOptions, common_options, seed_option
 from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
@@ -48,7 +49,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; reports texts that also occur in DATA.")
 @option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
-@option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
+@option("--suggest", type=CountRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="More unlabelled texts to choose from.")
 @option(
     "--to-label",
@@ -78,7 +79,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     help="Minimum Jaccard similarity of near-duplicates.",
 )
 @option("--skip-bad", is_flag=True, hidden=True, expose_value=False, callback=_refuse_skip_bad)
-@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples per fault.")
+@option("--examples", type=CountRange(0), default=3, show_default=True, help="Number of examples per fault.")
 @option(
     "--fail-on",
     type=click.Choice(["any", *_KINDS]),

@@ -70,7 +70,8 @@ class Option(click.Option):
     def _metavar(self) -> str:
         if isinstance(self.type, click.Choice) and self.metavar is None:
             return f"[{'|'.join(self.type.choices)}]"
-        return self.metavar or {"integer": "N", "float": "X"}.get(self.type.name.removesuffix(" range"), "TEXT")
+        kinds = {click.types.IntParamType: "N", click.types.FloatParamType: "X"}
+        return self.metavar or next((name for kind, name in kinds.items() if isinstance(self.type, kind)), "TEXT")
 
     def _default(self, ctx: click.Context) -> str:
         if not self.show_default:

@@ -13,13 +13,14 @@ import click
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_disagreements
 from nlptx.cli.inputs import check_names, check_not_an_input
+from nlptx.cli.number_types import CountRange
 from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
-from nlptx.cli.seen_data import SEEN, seen_in
+from nlptx.cli.seen_data import cautions, seen_in
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.output_path import check_writable
@@ -41,7 +42,7 @@ _MIN_GROUPS, _FEW_GROUPS = 6, 10
 )
 @option(
     "--show",
-    type=click.IntRange(0),
+    type=CountRange(0),
     default=0,
     metavar="N",
     help="For each model after the first, show N texts that only it labels correctly, and N that only the first does.",
@@ -110,13 +111,13 @@ def compare(
             f"note: with only {comparison.groups} groups, the intervals are too narrow"
             + (", and no difference can be significant" if comparison.groups < _MIN_GROUPS else "")
         )
-    verdicts = [verdict(pair) for pair in comparison.pairs]
+    verdicts = [" ".join([verdict(pair), *cautions((pair.first, pair.second), seen)]) for pair in comparison.pairs]
     if disagreements is not None:
         write_disagreements(disagreements, predictions, reading.label_separator)
     if report is not None:
         from nlptx.report.comparison_page import write_comparison_page
 
-        notes = [f"{source}: {SEEN[use]}" for source, use in seen.items() if use]
+        notes = cautions(tuple(seen), seen)
         write_comparison_page(report, comparison, predictions, inputs, notes, this_command("report.html"))
         common.reporter.note(f"report -> {report}")
     if common.json:
@@ -132,9 +133,6 @@ def compare(
     else:
         draw_comparison(comparison, verdicts, common.reporter)
         draw_examples(predictions, show, common.reporter)
-    for source, use in seen.items():
-        if use:
-            common.reporter.note(f"note: {source}: {SEEN[use]}")
 
 
 def _predictions(

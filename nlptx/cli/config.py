@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from nlptx.cli.command import PATH, Option, option
+from nlptx.cli.number_types import Size
 from nlptx.cli.option_names import as_options
-from nlptx.cli.options import Size
 from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED, configured
 from nlptx.cli.reporter import Reporter
 from nlptx.errors import SettingsError

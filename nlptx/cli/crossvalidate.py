@@ -13,7 +13,8 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import CommonOptions, NumberRange, common_options
+from nlptx.cli.number_types import CountRange, NumberRange
+from nlptx.cli.options import CommonOptions, common_options
 from nlptx.cli.out_of_fold import write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.prediction_format import format_of_table
@@ -34,7 +35,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 @command(stage="train")
 @option(
     "--seeds",
-    type=click.IntRange(1),
+    type=CountRange(1),
     default=1,
     show_default=True,
     help="Repeat everything with N seeds: S, S + 1, ..., where S is --seed.",
@@ -103,7 +104,7 @@ def crossvalidate(
 
     keep_freed_memory()
     total, done = options.folds * seeds, 0
-    with Journal(predictions, resume, common.reporter.note) as journal:
+    with Journal(predictions, resume, common.reporter.note, parts="folds") as journal:
         try:
             experiment, recipe, documents = read_experiment(options, common)
             if cluster.dry_run:
@@ -150,7 +151,9 @@ def crossvalidate(
                     on_note=common.reporter.note,
                 )
             if predictions is not None:
-                for name, new_name in write_predictions(predictions, result, documents).items():
+                with journal.advice_on_failure():
+                    renamed = write_predictions(predictions, result, documents)
+                for name, new_name in renamed.items():
                     common.reporter.note(
                         f"note: the input already has a column {name!r}, so the added column is {new_name!r}"
                     )

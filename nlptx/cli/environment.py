@@ -10,8 +10,7 @@ from nlptx.cli.reporter import print_note
 
 # Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity (0 to 1) of an unknown variable's name and the most similar variable of the current command. If it
-# is reached, a note suggests that variable; otherwise, the note suggests a variable of any command.
+# Minimum similarity (0 to 1) of an unknown variable's name and the variable that a note suggests.
 _SIMILAR = 0.8
 
 
@@ -36,7 +35,7 @@ def note_unknown_variables(ctx: click.Context) -> None:
         all_known = [variable for command in commands for variable in _variables(command, prefix)]
         with_command = f"{prefix}{ctx.command.name}_{name.removeprefix(prefix)}".upper()
         nearest = [with_command] if with_command in known else get_close_matches(name, known, 1, _SIMILAR)
-        nearest = nearest or get_close_matches(name, all_known, 1)
+        nearest = nearest or get_close_matches(name, all_known, 1, _SIMILAR)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         print_note(f"note: the environment variable {name} has no effect{hint}")
 

@@ -16,7 +16,8 @@ from nlptx.cli.conflicts import Conflict
 from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import BUNDLED, CommonOptions, NumberRange, common_options, model_option
+from nlptx.cli.number_types import NumberRange
+from nlptx.cli.options import BUNDLED, CommonOptions, common_options, model_option
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.precedence import is_on_command_line
 from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options

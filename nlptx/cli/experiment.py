@@ -13,6 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.config import config_option, note_ignored
 from nlptx.cli.earlier_stages import EarlierStages
 from nlptx.cli.inputs import check_names, inputs_or_stdin
+from nlptx.cli.number_types import CountRange
 from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
@@ -60,7 +61,7 @@ def experiment_options(function: Function) -> Function:
     """Add the options for texts, folds and training to a command, which receives their values as ``options``."""
 
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
-    @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
+    @option("--folds", type=CountRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
     @option(
         "--shuffle",

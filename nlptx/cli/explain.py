@@ -16,6 +16,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
+from nlptx.cli.number_types import CountRange
 from nlptx.cli.options import CommonOptions, common_options, model_option
 from nlptx.cli.precedence import is_on_command_line, with_origin
 from nlptx.cli.prediction_format import format_options
@@ -52,8 +53,8 @@ _NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
     "Format of the explanations; auto: chosen by the suffix of the output.",
 )
 @option("--label", metavar="LABEL", show_default="the predicted label", help="Label to explain.")
-@option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest effects.")
-@option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
+@option("--top", type=CountRange(1), show_default="all", help="Show only the N words with the largest effects.")
+@option("--pairs", type=CountRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
 @option(
     "--attention-weights",
     is_flag=True,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +16,14 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import CommonOptions, common_options
 from nlptx.cli.reading_options import label_map_option, label_separator_option, skip_bad_option
+from nlptx.errors import quoted
+from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
     from nlptx.corpus.document import ReadOptions
+
+# Maximum numbers of texts of each input that are read to check their labels, and of labels that a note lists.
+_MAX_TEXTS, _MAX_LISTED = 100_000, 10
 
 
 @command()
@@ -55,11 +63,12 @@ def init(
     from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.label_map import parse_label_map
     from nlptx.corpus.source import is_archive
-    from nlptx.corpus.training_data import TRAINING_SPLITS
     from nlptx.experiments.new_experiment import write_experiment
     from nlptx.io.paths import is_same_file
 
     check_names(folder, train, test)
+    if STDOUT in (folder, train, test):
+        raise click.UsageError("- cannot be used here, because make reads the inputs several times; name files.")
     options = ReadOptions(
         text_column=text_column,
         label_column=label_column,
@@ -69,8 +78,7 @@ def init(
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
         common.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too optimistic")
-    for name, splits in ((train, TRAINING_SPLITS), (test, ("test",))):
-        _check_first_row(name, replace(options, splits=splits))
+    _check_labels(train, test, options, common.reporter.note)
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
     reading += ["--skip-bad"] * skip_bad
@@ -83,13 +91,41 @@ def init(
     common.reporter.note(f"wrote {', '.join(paths)}")
     if find_spec("jinja2") is None:
         common.reporter.note("warning: make writes reports, which need Jinja2: pip install 'nlptx[report]'")
-    common.reporter.note(f"next: edit {folder}/settings/candidate.toml, then run make -C {folder}")
+    common.reporter.note(f"next: edit {paths[-1]}, then run make -C {shlex.quote(folder)}")
 
 
-def _check_first_row(path: str, reading: ReadOptions) -> None:
-    """Read the first labelled text, to find wrong column names early. Raises the same errors as training."""
+def _check_labels(train: str, test: str, options: ReadOptions, on_note: Callable[[str], None]) -> None:
+    """Read the labelled texts, to find wrong column names and labels early. Raises the same errors as training.
+
+    At most _MAX_TEXTS texts of each input are read. A missing file is reported when the experiment is written.
+    """
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.labelled import LabelledDocuments
+    from nlptx.corpus.training_data import TRAINING_SPLITS
+    from nlptx.errors import DataError
 
-    if os.path.exists(path):  # a missing file is reported when the experiment is written
-        next(iter(LabelledDocuments(Corpus([path], reading), "unsup")), None)
+    labels = []
+    for path, splits in ((train, TRAINING_SPLITS), (test, ("test",))):
+        if not os.path.exists(path):
+            return
+        documents = LabelledDocuments(Corpus([path], replace(options, splits=splits)), "unsup")
+        found = [document.label for document in islice(documents, _MAX_TEXTS)]
+        if not found:
+            raise DataError("it contains no labelled texts", where=path)
+        labels.append(found)
+    if len(labels[0]) < _MAX_TEXTS and options.label_separator is None:
+        known, of_test = ({options.label_map.get(label, label) for label in found if label} for found in labels)
+        if unknown := _unknown(sorted(of_test), sorted(known)):
+            named = ", ".join(map(quoted, unknown[:_MAX_LISTED])) + ", ..." * (len(unknown) > _MAX_LISTED)
+            on_note(f"warning: the models cannot be tested, because {train} has no text with this label: {named}")
+
+
+def _unknown(labels: list[str], known: list[str]) -> list[str]:
+    """Return the labels that are not known, unless all labels match known ones whose spelling differs."""
+    if set(labels) <= set(known):
+        return []
+    from nlptx.classifier.label_spellings import match_labels  # slow to import
+
+    if match_labels(labels, known) is not None:
+        return []
+    return [label for label in labels if match_labels([label], known) is None]

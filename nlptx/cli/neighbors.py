@@ -10,6 +10,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
+from nlptx.cli.number_types import CountRange
 from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
@@ -36,7 +37,7 @@ _NAMED = 3
     help="File with the word vectors; with -m, all arguments are words.",
 )
 @option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
-@option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")
+@option("-n", "--top", type=CountRange(1), default=10, show_default=True, help="Number of words to show.")
 @common_options(json_help="Print one JSON object.")
 def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int, common: CommonOptions) -> None:
     """Show the words nearest to a word, by the cosine of their vectors.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,6 +12,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.conflicts import Conflict
+from nlptx.cli.number_types import CountRange, Size
 from nlptx.cli.option_names import as_options
 from nlptx.cli.precedence import OVERRIDES, configured, preset_and_effort, stage_of
 from nlptx.cli.reporter import Reporter
@@ -24,16 +23,6 @@ from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 Function = Callable[..., Any]
 # The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
-
-
-class NumberRange(click.FloatRange):
-    """A range of numbers. Unlike click.FloatRange, it does not accept NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail("nan is not a number.", param, ctx)
-        return number
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ def common_options(
     """
 
     def decorate(function: Function) -> Function:
-        @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
+        @option("-j", "--jobs", type=CountRange(1), show_default="all", help="Number of cores to use.")
         @option("--json", is_flag=True, group="Output", help=json_help)
         @option("-q", "--quiet", is_flag=True, group="Output", help="Print only errors and the result.")
         @option("-v", "--verbose", is_flag=True, group="Output", help="Print more details.")
@@ -113,31 +102,12 @@ def model_option(function: Function, excludes: Mapping[str, Conflict] | None = N
 
 seed_option = option(
     "--seed",
-    type=click.IntRange(0),
+    type=CountRange(0),
     default=SEED,
     show_default=True,
     group="Output",
     help="Seed for all random number generators.",
 )
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Larger sizes are reduced to this number of bytes, so that sums of sizes fit in 64 bits.
-_MAX_SIZE = 1 << 60
-
-
-class Size(click.ParamType):
-    """A number of bytes, such as 512M or 1.5G."""
-
-    name = "size"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
-        if match is None:
-            self.fail(f"{value!r} is not a size; expected a number of bytes such as 512M or 2G.", parameter, context)
-        return int(min(float(match[1]) * _UNITS[match[2].upper()], _MAX_SIZE))
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:

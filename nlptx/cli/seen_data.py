@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nlptx.cli.reporter import Reporter
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # Notes for data on which the model was trained or validated.
 SEEN = {
-    "training": "the model was trained on this data: expect worse results on other texts",
-    "validation": "the epoch and the temperature of the model were chosen on this data:"
+    "training": "the model was trained on this data; expect worse results on other texts",
+    "validation": "the epoch and the temperature of the model were chosen on this data;"
     " expect slightly worse results on other texts",
 }
 
@@ -36,6 +36,16 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     if not digests.isdisjoint(_training_digests(model)):
         return "training"
     return "validation" if model.source.get("valid_sha256") in digests else None
+
+
+def cautions(names: Iterable[str], seen: Mapping[str, str | None]) -> list[str]:
+    """Return a sentence for each of the named models that has used the data.
+
+    Args:
+        names: names of models.
+        seen: name -> how the model has used the data; see :func:`seen_in`.
+    """
+    return [f"Caution: {name}: {SEEN[use]}." for name in names if (use := seen.get(name))]
 
 
 def warn_if_start_is_trained_on(training: TrainingTexts, start: Model | None, reporter: Reporter) -> None:

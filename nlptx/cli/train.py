@@ -15,9 +15,9 @@ from nlptx.cli.config import config_option
 from nlptx.cli.earlier_stages import EarlierStages
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
+from nlptx.cli.number_types import NumberRange
 from nlptx.cli.options import (
     CommonOptions,
-    NumberRange,
     common_options,
     effort_option,
     memory_options_in,

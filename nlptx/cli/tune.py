@@ -15,7 +15,8 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import CommonOptions, NumberRange, common_options, output_option
+from nlptx.cli.number_types import CountRange, NumberRange
+from nlptx.cli.options import CommonOptions, common_options, output_option
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import StopNote, Terminated
@@ -46,7 +47,7 @@ _DATA_OPTIONS = (
 )
 @option(
     "--rounds",
-    type=click.IntRange(1),
+    type=CountRange(1),
     help="Stop after N rounds, each of which tries up to six new combinations of settings. Then there is no time "
     "limit unless --minutes is given, so the result does not depend on the speed of the machine.",
 )
@@ -57,7 +58,7 @@ _DATA_OPTIONS = (
     show_default=True,
     help="What to optimise.",
 )
-@option("--texts", type=click.IntRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
+@option("--texts", type=CountRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
 @option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is stored beside the output.")
 @experiment_options
 @cluster_options
@@ -108,7 +109,7 @@ def tune(
 
     keep_freed_memory()
     name = measure.replace("-", "_")
-    with Journal(output, resume, common.reporter.note) as journal:
+    with Journal(output, resume, common.reporter.note, parts="runs") as journal:
         try:
             experiment, recipe, _ = read_experiment(options, common)
             if 0 < texts < len(experiment.texts):
@@ -144,8 +145,11 @@ def tune(
                 )
         except (KeyboardInterrupt, Terminated) as error:
             if journal.can_resume and journal.path is not None:
-                error.add_note(StopNote(f"--resume continues from {journal.path.name}"))
+                advice = f"--resume continues from {journal.path.name}"
+                error.add_note(StopNote(f"{advice}; --resume --minutes 0.01 writes the best settings so far"))
             raise
+        if result.exhausted:
+            common.reporter.note("note: the search has ended, because no combinations of settings are left to try")
         write_settings(output, non_default(result.best.values) | _data_options(), _comments(result))
     if not result.compared:
         common.reporter.note(

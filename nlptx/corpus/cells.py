@@ -57,7 +57,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
     if isinstance(value, list) and separator is not None:
         return _joined(value, where, separator)
     if isinstance(value, dict | list):
-        hint = "To train with several labels for a text, set `label_separator`." if isinstance(value, list) else ""
+        hint = "If a text can have several labels, set `label_separator`." if isinstance(value, list) else ""
         raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where, hint=hint)
     if is_missing(value):
         return None

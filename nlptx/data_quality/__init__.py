@@ -1,1 +1,1 @@
-"""Examines labelled data: computes a profile, finds faults and likely wrong labels, and suggests texts to label."""
+"""Examines labelled data: computes a profile, finds faults and probably wrong labels, and suggests texts to label."""

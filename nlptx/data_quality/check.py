@@ -80,8 +80,8 @@ def check(
             better than either of them alone.
         seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
-        on_note: called with a note if the data does not allow a search for likely wrong labels, if ``predict`` uses
-            other labels than the data, or if the list of likely wrong labels is not reliable.
+        on_note: called with a note if the data does not allow a search for probably wrong labels, if ``predict`` uses
+            other labels than the data, or if the list of probably wrong labels is not reliable.
 
     Raises:
         DataError: there are too many distinct words, or the predictions have no probabilities.
@@ -108,8 +108,8 @@ def check(
         out_of_fold = None
         if cross_fit and not same_labels:
             on_note(
-                "the labels of the model and of the data differ, so likely wrong labels are found with the model alone,"
-                " without n-gram models"
+                "the labels of the model and of the data differ, so probably wrong labels are found with the model"
+                " alone, without n-gram models"
             )
         elif cross_fit and not labelled.obstacle:
             out_of_fold = _cross_fit(rows, labelled, workers, seed, on_progress)
@@ -120,7 +120,7 @@ def check(
                 likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices, rows.separator)
             )
         else:
-            on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
+            on_note(f"probably wrong labels are not searched for: {labelled.obstacle}")
     by_kind = {finding.kind: finding for finding in findings if len(finding)}
     wrong = len(by_kind.get("wrong-labels", ()))
     if wrong > _MANY_WRONG * len(labelled.indices):
@@ -185,5 +185,5 @@ def _cross_fit(
         len(labelled.label_names),
         generator(seed, Stream.FOLDS),
         workers,
-        lambda fraction: on_progress("likely wrong labels", fraction),
+        lambda fraction: on_progress("probably wrong labels", fraction),
     )

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.prediction_columns import NO_LABEL
-from nlptx.errors import LabelError
+from nlptx.errors import LabelError, quoted
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
-from nlptx.evaluation.text_matching import match_rows, quoted
+from nlptx.evaluation.text_matching import match_rows
 
 
 def align(

@@ -8,11 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from nlptx.corpus.document import Document
-from nlptx.errors import DataError
+from nlptx.errors import DataError, quoted
 from nlptx.evaluation.labelled_predictions import LabelledData
-
-# Maximum number of characters quoted from a text in a message.
-_QUOTED = 60
 
 
 def match_rows(
@@ -78,10 +75,10 @@ def _unmatched(
     hint = "Both inputs must contain the same texts, each the same number of times."
     if len(candidates) < len(expected):
         hint += (
-            " A table from a cross-validation has no rows for texts with a weight of 0. Such a table"
-            " contains the true labels, so the labelled texts are not needed."
+            " A table from a cross-validation has no rows for texts with a weight of 0; such a table"
+            " can be compared without naming the labelled texts."
         )
-    return DataError(f"{message} ({len(candidates):,} rows for {len(expected):,} texts)", where=where, hint=hint)
+    return DataError(f"{message} ({len(candidates):,} rows here, {len(expected):,} there)", where=where, hint=hint)
 
 
 def without_left_out(documents: list[Document], data: LabelledData) -> list[Document]:
@@ -149,11 +146,6 @@ def without_missing(data: LabelledData, documents: Sequence[Document], on_note: 
     on_note(f"{documents[0].source}: {len(keys) - len(kept):,} of {len(keys):,} texts have no row, and are left out")
     labels: list = [data.labels[row] for row in kept]
     return replace(data, documents=[data.documents[row] for row in kept], labels=labels)
-
-
-def quoted(text: str) -> str:
-    """Return a text in quotation marks, shortened if it is long."""
-    return repr(text if len(text) <= _QUOTED else text[:_QUOTED] + "...")
 
 
 def _key(document: Document) -> str:

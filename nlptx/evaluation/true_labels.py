@@ -10,7 +10,7 @@ from nlptx.classifier.label_sets import find_label_sets
 from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
-from nlptx.errors import LabelError
+from nlptx.errors import MAX_QUOTED, LabelError, quoted
 
 # Maximum number of labels of the data that a message lists.
 _MAX_LISTED = 10
@@ -95,15 +95,14 @@ def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
     """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
-    named = _listed([repr(label) for label in unknown], _MAX_LISTED)
+    named = _listed([quoted(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
     which = "it" if len(unknown) == 1 else "each of them"
     options = [f"`label_map={label.replace('=', chr(92) + '=')}=NEW`" for label in unknown[:_MAX_LISTED]]
-    return LabelError(
-        f"{what} the model's labels: {_listed(known, _MAX_NAMED)}",
-        where=where,
-        hint=f"Map {which} to one of the model's labels: {' '.join(options)}.",
-    )
+    hint = f"Map {which} to one of the model's labels: {' '.join(options)}."
+    if any(len(label) > MAX_QUOTED for label in unknown):
+        hint = "Such long labels may be texts; check `text_column` and `label_column`."
+    return LabelError(f"{what} the model's labels: {_listed(known, _MAX_NAMED)}", where=where, hint=hint)
 
 
 def _listed(names: Sequence[str], maximum: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.errors import ArtifactError
+from nlptx.errors import ArtifactError, quoted
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.fold import FoldResult, run_fold
 from nlptx.experiments.intervals import Spread, corrected_interval
@@ -96,7 +96,7 @@ def cross_validate(
     journal = journal or Journal(None)
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
-        named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
+        named = ", ".join(map(quoted, rare[:10])) + (", ..." if len(rare) > 10 else "")
         on_note(f"labels with fewer texts than there are folds are missing from some test folds: {named}")
     noted: set[str] = set()
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from nlptx.errors import ArtifactError, OutputError
 from nlptx.io import strict_json
 from nlptx.io.atomic_write import atomic_output, remove_leftovers, stem_of
+from nlptx.io.checkpoint_file import path_beside, remove_checkpoints, set_aside
 from nlptx.io.lock import locked
-from nlptx.training.checkpoint import path_beside
 from nlptx.training.fingerprint import Fingerprint
 
 
@@ -23,18 +23,24 @@ class Journal:
     Args:
         output: path of the result, or None to write no records. The records are written to a file beside the result,
             with the suffix ``.checkpoint``.
-        resume: whether to continue from the file if it exists.
+        resume: whether to continue from the file if it exists. Otherwise, an existing file is set aside.
         on_note: callback for notes.
+        parts: name of the parts in notes.
 
     Raises:
         OutputError: another process is using the file. The error is raised at the start of the ``with`` block.
     """
 
     def __init__(
-        self, output: str | None, resume: bool = False, on_note: Callable[[str], None] = lambda note: None
+        self,
+        output: str | None,
+        resume: bool = False,
+        on_note: Callable[[str], None] = lambda note: None,
+        *,
+        parts: str = "parts",
     ) -> None:
         self.path = path_beside(output)
-        self.resume, self.on_note = resume, on_note
+        self.resume, self.on_note, self.parts = resume, on_note, parts
         self.records: dict[str, dict[str, Any]] = {}
         self._fingerprint: Fingerprint | None = None
         self._failed = False
@@ -66,11 +72,11 @@ class Journal:
         exists = self.path.exists()
         if exists and self.resume:
             self.records = self._read(fingerprint)
-            self.on_note(f"resuming from {self.path.name}; finished parts: {len(self.records):,}")
+            self.on_note(f"resuming from {self.path.name}; finished {self.parts}: {len(self.records):,}")
         elif self.resume:
             self.on_note(f"there is no {self.path.name} to resume from; starting from the beginning")
         elif exists:
-            self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
+            self.on_note(set_aside(self.path))
 
     def add(self, name: str, record: dict[str, Any]) -> None:
         """Store the record of a finished part. If the file cannot be written, report this once and continue."""
@@ -84,8 +90,19 @@ class Journal:
         except OutputError as error:
             error.where = self.path.name
             if not self._failed:
-                self.on_note(f"finished parts cannot be saved: {error}")
+                self.on_note(f"finished {self.parts} cannot be saved, so `resume=True` will repeat them: {error}")
             self._failed = True
+
+    @contextmanager
+    def advice_on_failure(self) -> Iterator[None]:
+        """A block that writes the result. An OutputError raised in the block gets the advice to resume."""
+        try:
+            yield
+        except OutputError as error:
+            if self.can_resume and self.path is not None:
+                kept = f"The finished {self.parts} are in {self.path.name}; `resume=True` does not repeat them."
+                error.hint = " ".join(part for part in (error.hint, kept) if part)
+            raise
 
     @property
     def can_resume(self) -> bool:
@@ -93,16 +110,13 @@ class Journal:
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 
     def remove(self) -> None:
-        """Remove the file.
+        """Remove the file, and the file of an earlier run that was set aside.
 
-        If the file cannot be removed, this is reported in a note instead of an error, because the experiment has
+        If a file cannot be removed, this is reported in a note instead of an error, because the experiment has
         succeeded.
         """
-        if self.path is not None:
-            try:
-                self.path.unlink(missing_ok=True)
-            except OSError as error:
-                self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
+        for note in remove_checkpoints(self.path) if self.path else ():
+            self.on_note(note)
 
     def _read(self, fingerprint: Fingerprint) -> dict[str, dict[str, Any]]:
         assert self.path is not None

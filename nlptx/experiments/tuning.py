@@ -49,6 +49,7 @@ class Tuning:
         trials: all candidates that were tested, in order, beginning with the starting settings.
         rounds: number of completed rounds.
         seconds: time used, including the time before the interruption if the search was resumed.
+        exhausted: whether the search ended because no untried settings were left.
     """
 
     measure: str
@@ -56,6 +57,7 @@ class Tuning:
     trials: list[Trial]
     rounds: int
     seconds: float
+    exhausted: bool = False
 
     @property
     def default(self) -> Trial:
@@ -121,7 +123,7 @@ def tune(
     more = {"measure": measure, "fixed": sorted(fixed)}
     journal.begin(Fingerprint(fingerprint.settings | more, seed, fingerprint.digests))
     space = SearchSpace.of(recipe, fixed, effects_of(experiment, recipe))
-    completed = 0
+    completed, exhausted = 0, False
 
     def show(state: str, fraction: float) -> None:
         on_run(state, max(fraction, completed / rounds if rounds else 0.0))
@@ -133,7 +135,11 @@ def tune(
         try:
             search.evaluate([best], range(experiment.folds))
             on_best(best)
-            while completed != rounds and (winner := search.run_round(space, best, completed)) is not None:
+            while completed != rounds:
+                winner = search.run_round(space, best, completed)
+                if winner is None:
+                    exhausted = True
+                    break
                 completed += 1
                 if winner is not best:
                     best = winner
@@ -141,4 +147,4 @@ def tune(
         except OutOfTimeError:
             pass
     tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
-    return Tuning(measure, best, tried, completed, search.spent)
+    return Tuning(measure, best, tried, completed, search.spent, exhausted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,15 +14,14 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import remove_leftovers, stem_of
+from nlptx.io.checkpoint_file import path_beside, remove_checkpoints, set_aside
 from nlptx.io.lock import locked
-from nlptx.io.output_path import STDOUT
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import CHECKPOINT_MINUTES
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.state import State
 
 KIND = "checkpoint"
-SUFFIX = ".checkpoint"
 # Minimum time between two checkpoints, as a multiple of the time that writing the last one took. With a factor of 20,
 # writing takes at most 1/20 of the training time. If epochs are short, some checkpoints are skipped.
 _MIN_INTERVAL = 20
@@ -113,7 +111,7 @@ class Checkpoint:
         elif self.resume:
             self.on_note(f"there is no {self.path.name} to resume from; starting from the beginning")
         elif exists:
-            self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
+            self.on_note(set_aside(self.path))
 
     def is_beyond(self, phase: str) -> bool:
         """Return whether the checkpoint to resume from was written in a phase after ``phase``."""
@@ -173,22 +171,15 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the checkpoint file. If this fails, only a note is given, because training itself has succeeded."""
+        """Remove the checkpoint file, and the earlier one that was set aside.
+
+        If this fails, only a note is given, because training itself has succeeded.
+        """
         if self.path is None:
             return
         self.can_resume = False
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError as error:
-            self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
-
-
-def path_beside(output: str | None) -> Path | None:
-    """Return the checkpoint path for an output file; None if the output is a stream or a device."""
-    if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
-        return None
-    target = Path(os.path.realpath(output))
-    return target.with_name(stem_of(target) + SUFFIX)
+        for note in remove_checkpoints(self.path):
+            self.on_note(note)
 
 
 def _read(path: Path, fingerprint: Fingerprint) -> Artifact:

@@ -10,6 +10,9 @@ from calling import call, failure
 from command import Running, run
 from sample_data import make_rows
 
+from nlptx.cli import crossvalidate as crossvalidation
+from nlptx.errors import OutputError
+
 FAST = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "8", "--lsa-components", "4", "--folds", "3")
 
 
@@ -139,7 +142,7 @@ def test_an_interrupted_run_is_resumed(here):
         running.process.kill()
     few = ("crossvalidate", here / "train.tsv", *FAST, "--seeds", "3", "--predictions", "p.csv", "--json")
     resumed = call(*few, "--resume")
-    assert "finished parts: " in resumed.stderr
+    assert "finished folds: " in resumed.stderr
     resumed_predictions = table("p.csv")
     assert not os.path.exists("p.csv.checkpoint")
     whole = call(*few).json
@@ -149,6 +152,32 @@ def test_an_interrupted_run_is_resumed(here):
         for report in (resumed.json, whole)
     ]
     assert without_times[0] == without_times[1]
+
+
+def test_the_folds_are_kept_if_the_predictions_cannot_be_written(here, monkeypatch):
+    def fail(*arguments):
+        raise OutputError("the disk is full", where="p.csv")
+
+    words = ("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv")
+    monkeypatch.setattr(crossvalidation, "write_predictions", fail)
+    code, message = failure(*words)
+    assert (code, "p.csv.checkpoint; --resume does not repeat them" in message) == (1, True)
+
+
+def test_starting_over_keeps_the_folds_of_an_interrupted_run(here):
+    words = ("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv")
+    with open("p.csv.checkpoint", "w", encoding="utf-8") as file:
+        file.write("finished folds")
+    stopped = failure(*words, "--label-column", "nothing")
+    assert stopped[0] == 3
+    with Running(*words, "--seeds", "30") as running:
+        running.read_until(b"seed 1 of 30, fold 2", running.process.stderr)
+        running.process.send_signal(signal.SIGINT)
+        assert running.finish().code == 130
+    with open("p.csv.checkpoint.old", encoding="utf-8") as file:
+        assert file.read() == "finished folds"
+    call(*words, "--resume")
+    assert sorted(os.listdir()) == ["p.csv"]
 
 
 def test_other_settings_are_refused_on_resuming(here):

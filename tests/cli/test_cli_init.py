@@ -70,6 +70,14 @@ def test_columns_are_checked_before_anything_is_written(work, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.parametrize(("labels", "unknown"), [("pos neg", ""), ("0 1", ""), ("pos 3 4", "'3', '4'")])
+def test_labels_of_the_test_texts_that_no_training_text_has_are_reported(labels, unknown, tmp_path):
+    (tmp_path / "train.csv").write_text("text,label\na,pos\nb,neg\n")
+    (tmp_path / "test.csv").write_text("text,label\n" + "".join(f"a,{label}\n" for label in labels.split()))
+    warning = run("init", "exp", "train.csv", "test.csv", cwd=tmp_path).stderr
+    assert ("has no text with this label" in warning, unknown in warning) == (bool(unknown), True)
+
+
 def test_several_labels_per_text(tmp_path):
     (tmp_path / "d.csv").write_text("text,label\na,x|y\nb,\n")
     (tmp_path / "t.csv").write_text("text,label\na,x|y\nb,\n")
@@ -239,7 +247,17 @@ def test_what_cannot_be_an_experiment_is_refused(work, tmp_path):
     refused("init", "new", "train.tsv", "no.tsv", code=2, says=["no.tsv", "no such file"], **options)
     refused("init", "new", "train.tsv", "my reviews.tsv", code=2, says=["my reviews.tsv", "Makefile"], **options)
     refused("init", "train.tsv/new", "train.tsv", "train.tsv", code=1, says=["train.tsv"], **options)
+    (tmp_path / "empty.tsv").write_text("text\tlabel\n")
+    refused("init", "new", "train.tsv", "empty.tsv", code=3, says="empty.tsv: it contains no labelled texts", **options)
+    refused("init", "new", "train.tsv", "-", code=2, says="- cannot be used here", **options)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("value", "says"), [("SEEDS=", "SEEDS is empty"), ("BASE=x", "no file settings/x.toml")])
+def test_make_refuses_values_that_cannot_work(value, says, without_nlptx):
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        make(without_nlptx, ["-n", value])
+    assert says in raised.value.stderr
 
 
 def test_a_folder_that_is_a_link(experiment):

@@ -83,7 +83,7 @@ def test_an_interrupted_search_is_resumed(here):
     assert stopped.code == 130
     assert "--resume continues from tuned.toml.checkpoint" in stopped.stderr
     resumed = call(*words[:4], "--minutes", "0.001", "--epochs", "1", "--resume")
-    assert "finished parts: " in resumed.stderr
+    assert "finished runs: " in resumed.stderr
     code, message = failure(*words[:4], "--minutes", "0.001", "--epochs", "2", "--resume")
     assert (code, "--epochs was 1 and is now 2" in message) == (4, True)
 

@@ -135,8 +135,8 @@ def test_a_note_if_a_model_has_a_label_that_the_data_does_not_have(monkeypatch):
     finding = finding_of(check(rows, SERIAL, predict=predict, on_note=notes.append))
     assert finding.rows.tolist() == [15]
     assert notes == [
-        "the labels of the model and of the data differ, so likely wrong labels are found with the model alone, without"
-        " n-gram models"
+        "the labels of the model and of the data differ, so probably wrong labels are found with the model alone,"
+        " without n-gram models"
     ]
 
 
@@ -177,4 +177,4 @@ def test_if_the_models_predict_labels_badly_there_is_a_note():
 def test_without_two_labels_there_is_a_note():
     notes = []
     check(rows_of(["one text", "another one"], ["a", "b"]), SERIAL, on_note=notes.append)
-    assert notes == ["likely wrong labels are not searched for: this needs two labels with at least 5 texts each"]
+    assert notes == ["probably wrong labels are not searched for: this needs two labels with at least 5 texts each"]

@@ -389,7 +389,7 @@ def test_a_table_without_the_texts_of_weight_0_needs_no_labelled_texts(tmp_path)
     path = written(tmp_path, "text,label,w,predicted\nx,a,1,a\ny,b,2,a\n")
     with pytest.raises(DataError, match="no row for the text 'z'") as raised:
         read_predictions(path, data=data)
-    assert "no rows for texts with a weight of 0. Such a table contains the true labels" in raised.value.hint
+    assert "no rows for texts with a weight of 0; such a table can be compared without" in raised.value.hint
     assert read_predictions(path).correct.tolist() == [True, False]
 
 

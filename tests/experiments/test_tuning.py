@@ -122,6 +122,14 @@ def test_the_number_of_rounds_can_be_limited(world):
     assert search(world, 15.0, rounds=2).rounds == 0  # the time limit applies even if the number of rounds is limited
 
 
+def test_the_search_ends_when_all_settings_are_tried(world):
+    recipe = Recipe()
+    others = [name for name in values_of(recipe) if name != "train.dropout"]
+    result = search(world, recipe=recipe, fixed=others, rounds=100)
+    assert (result.exhausted, result.rounds < 100) == (True, True)
+    assert not search(world, rounds=1).exhausted
+
+
 def test_no_settings_are_tried_twice(world):
     result = search(world, 1500.0)
     names = [repr(trial.values) for trial in result.trials]

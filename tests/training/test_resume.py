@@ -440,7 +440,7 @@ def test_without_resume_training_starts_over_and_reports_the_checkpoint(work, mo
     killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     assert sorted(contents(tmp_path)) == [".m.npz.checkpoint.lock", "m.npz.checkpoint"]
     result = run(*words(work), "-o", "m.npz", cwd=tmp_path)
-    assert "starting over, although m.npz.checkpoint exists; --resume would continue from it" in result.stderr
+    assert "the earlier checkpoint is now m.npz.checkpoint.old" in result.stderr
     assert contents(tmp_path) == {"m.npz": model_bytes["m.npz"]}
 
 
