@@ -70,7 +70,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
     return tuple(sorted(set(element)))
 
 
-def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
+def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any]) -> NDArray[np.bool_]:
     """Return a (texts, C) bool array. Column c is True for the texts that have the label ``known[c]``.
 
     Raises:
@@ -87,6 +87,6 @@ def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name:
             if label not in columns:
                 more = ", ..." if len(known) > _NAMED else ""
                 named = ", ".join(map(repr, known[:_NAMED]))
-                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected labels among {named}{more}")
+                raise LabelError(f"`labels[{row}]` contains {label!r}; expected labels among {named}{more}")
             result[row, columns[label]] = True
     return result

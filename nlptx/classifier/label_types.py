@@ -89,7 +89,7 @@ def as_number(label: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, Label]:
+def labels_by_name(labels: Sequence[Label]) -> dict[str, Label]:
     """Return a dictionary from the name of each distinct label to the label, in order of first appearance.
 
     Raises:
@@ -100,24 +100,24 @@ def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, L
     for position, label in enumerate(labels):
         before = first.setdefault(label, position)
         if type(labels[before]) is not type(label) and not isinstance(label, str):
-            raise _clash(labels, before, position, name)
+            raise _clash(labels, before, position)
     named: dict[str, int] = {}
     for label, position in first.items():
         before = named.setdefault(label_name(label), position)
         if before != position:
-            raise _clash(labels, before, position, name)
+            raise _clash(labels, before, position)
     return {text: labels[position] for text, position in named.items()}
 
 
-def _clash(labels: Sequence[Label], before: int, position: int, name: str) -> LabelError:
+def _clash(labels: Sequence[Label], before: int, position: int) -> LabelError:
     return LabelError(
-        f"`{name}[{before}]` is {with_type(labels[before])} and `{name}[{position}]` is {with_type(labels[position])};"
+        f"`labels[{before}]` is {with_type(labels[before])} and `labels[{position}]` is {with_type(labels[position])};"
         " expected labels that cannot be mistaken for each other",
         hint="Give all labels the same type.",
     )
 
 
-def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "labels") -> NDArray[np.int64]:
+def find_labels(labels: Sequence[Label], known: Sequence[Label]) -> NDArray[np.int64]:
     """Return the index in ``known`` of each label, as an int64 array (labels,).
 
     Raises:
@@ -129,7 +129,7 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
     columns = {label: column for column, label in enumerate(known)}
     for position, label in enumerate(labels):
         if label not in columns:  # equal labels may have different hashes, such as 0.1 and np.float32(0.1)
-            columns[label] = find_label(label, known, f"{name}[{position}]")
+            columns[label] = find_label(label, known, f"labels[{position}]")
     return np.array([columns[label] for label in labels], np.int64)
 
 

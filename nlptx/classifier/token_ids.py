@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.runtime.slices import split_by_lengths
 from nlptx.text.blocks import BLOCK, in_blocks
-from nlptx.text.negated_ids import marked
+from nlptx.text.negated_ids import mark_negated_ids
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.text.word_ids import words_to_ids
@@ -72,15 +72,15 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
     # Negated words are marked only after the parts are joined, because a negation can mark words in the next part.
-    chunk = marked(replace(chunk, lengths=lengths), scanner.tokenizer)
+    chunk = mark_negated_ids(replace(chunk, lengths=lengths), scanner.tokenizer)
     vocabulary_ids = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
     return TokenIds(chunk.words, vocabulary_ids, chunk.ids, lengths)
 
 
-def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into parts of about ``size`` characters, at positions that do not change its tokens."""
+def pieces(text: str) -> Iterator[str]:
+    """Cut a text into parts of about BLOCK characters, at positions that do not change its tokens."""
     start = 0
-    while gap := _GAP.search(text, start + size):
+    while gap := _GAP.search(text, start + BLOCK):
         yield text[start : gap.start()]
         start = gap.start()
     yield text[start:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nlptx.artifacts import container
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
@@ -83,10 +83,7 @@ def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) 
         if sum(map(len, sample)) >= _SAMPLE:
             break
 
-    def blocks() -> Iterator[bytes]:
-        yield from sample
-
     started = time.perf_counter()
     with MemoryBudget() as budget, Workers(1) as workers:
-        count_corpus(blocks(), dataclasses.replace(settings, min_count=1), budget, workers)
+        count_corpus(sample, dataclasses.replace(settings, min_count=1), budget, workers)
     return sum(map(len, sample)) / (time.perf_counter() - started)

@@ -118,7 +118,7 @@ def compare(
         from nlptx.report.comparison_page import write_comparison_page
 
         notes = cautions(tuple(seen), seen)
-        write_comparison_page(report, comparison, predictions, inputs, notes, this_command("report.html"))
+        write_comparison_page(report, comparison, predictions, inputs, notes, this_command())
         common.reporter.note(f"report -> {report}")
     if common.json:
         result: dict[str, Any] = asdict(comparison) | {"differences": comparison.differences.tolist()}

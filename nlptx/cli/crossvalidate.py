@@ -160,7 +160,7 @@ def crossvalidate(
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
 
-                write_crossvalidation_page(report, result, documents, options.data, this_command("report.html"))
+                write_crossvalidation_page(report, result, documents, options.data, this_command())
                 common.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
             if journal.can_resume and journal.path is not None:

@@ -220,7 +220,7 @@ def evaluate(
             answered,
             groups,
             notes,
-            this_command("report.html"),
+            this_command(),
         )
         with Workers(common.jobs, processes=True) as workers:
             write_evaluation_page(report, evaluation, workers)

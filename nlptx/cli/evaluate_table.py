@@ -133,7 +133,7 @@ def evaluate_table(
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
         sha256 = digest(predictions.documents) if labelled is None else labelled.sha256
-        command = this_command("report.html")
+        command = this_command()
         evaluation = Evaluation(predictions, report, inputs, sha256, groups=groups, notes=notes, command=command)
         write_evaluation_page(page, evaluation)
         common.reporter.note(f"report -> {page}")

@@ -26,6 +26,9 @@ def _distinct(context: click.Context, parameter: click.Parameter, value: tuple[s
     return value
 
 
+# File name that the command lines on pages show.
+_SHOWN_NAME = "report.html"
+
 report_option = option(
     "--report",
     type=PATH,
@@ -57,15 +60,18 @@ def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
     check_report_path(report)
 
 
-def this_command(report: str) -> str:
+def this_command() -> str:
     """Return a command line that reproduces the page.
 
-    Args:
-        report: file name to show as the argument of --report. Callers pass a fixed name instead of the actual name, so
-            that the bytes of the page do not depend on the name of its file.
+    The argument of --report is always the same, so that the bytes of a page do not depend on the name of its file.
     """
     context = click.get_current_context()
-    values = {**context.params, **preset_and_effort(context), "config": context.meta.get(CONFIG_FILE), "report": report}
+    values = {
+        **context.params,
+        **preset_and_effort(context),
+        "config": context.meta.get(CONFIG_FILE),
+        "report": _SHOWN_NAME,
+    }
     words = ["nlptx", str(context.info_name)]
     for parameter in context.command.params:
         value = values.get(str(parameter.name))

@@ -18,7 +18,7 @@ from nlptx.runtime.workers import Workers
 # Maximum total number of entries in all buffers, unless a single task needs a larger buffer.
 _ENTRIES = 1 << 21
 # Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
-_PAIRS = 1 << 21
+_PAIRS_PER_GROUP = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
@@ -31,7 +31,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
         workers: pool of threads or processes; the number of workers does not change the counts.
     """
     # Limit the number of workers to approximately the number of groups.
-    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)
+    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS_PER_GROUP)
     size = workers.jobs + 1  # one buffer per group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 
@@ -45,14 +45,14 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
 
 
 def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
-    """Yield the tasks in groups of about ``_PAIRS`` pairs. The rows of a group have at most ``entries`` entries."""
+    """Yield groups of tasks of about _PAIRS_PER_GROUP pairs. The rows of a group have at most ``entries`` entries."""
     group: list[Task] = []
     pairs = max_entries = 0
     for task in counter.tasks():
         start, stop = task
         task_pairs = counter.pairs(task)
         task_entries = min(task_pairs, (stop - start) * counter.words)
-        if group and (pairs + task_pairs > _PAIRS or max_entries + task_entries > entries):
+        if group and (pairs + task_pairs > _PAIRS_PER_GROUP or max_entries + task_entries > entries):
             yield group
             group, pairs, max_entries = [], 0, 0
         group.append(task)

@@ -24,7 +24,7 @@ from nlptx.runtime.radix_sort import radix_argsort
 _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
-_PAIRS = 1 << 17
+_PAIRS_AT_A_TIME = 1 << 17
 # A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. At this limit, sorting
 # takes as long as adding up the weights of the pairs in a dense vector with one entry per word.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
@@ -91,7 +91,7 @@ class PairCounter:
         # so copying a window takes one operation.
         windows = len(text) - self.span + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.span}", text.data, 0, (4,))
-        self.step = max(1, _PAIRS // self.span)
+        self.step = max(1, _PAIRS_AT_A_TIME // self.span)
         self.tiled = np.tile(self.weights, self.step)
         self.positions_before = index.positions_before()
         self.max_entries = max(self.words, self.step * self.span)

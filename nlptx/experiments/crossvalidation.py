@@ -45,7 +45,7 @@ class CrossValidation:
         for name in Measures._fields:
             values = [getattr(fold.measures, name) for fold in self.results]
             high = np.inf if name == "log_loss" else 1.0
-            result[name] = corrected_interval(values, self.experiment.folds, 0.0, high)
+            result[name] = corrected_interval(values, self.experiment.folds, high)
         return result
 
 

@@ -20,7 +20,7 @@ class Spread(NamedTuple):
     high: float
 
 
-def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high: float = math.inf) -> Spread:
+def corrected_interval(values: Sequence[float], folds: int, high: float = math.inf) -> Spread:
     """Return the mean of a measure over folds and seeds, with its corrected 95 % interval.
 
     The J results (one per fold and seed) are not independent, because the training sets overlap. The variance of their
@@ -34,8 +34,7 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
     Args:
         values: the measure for each fold and seed, at least two values.
         folds: number of folds k.
-        low: smallest possible value of the measure, to which the interval is clipped.
-        high: largest possible value of the measure, to which the interval is clipped.
+        high: largest possible value of the measure. The interval is clipped to values from 0 to ``high``.
     """
     load_blas("scipy.special", threads=1)
     from scipy.special import stdtrit
@@ -43,4 +42,4 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
     count = len(values)
     mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
     half_width = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
-    return Spread(mean, std, max(low, mean - half_width), min(high, mean + half_width))
+    return Spread(mean, std, max(0.0, mean - half_width), min(high, mean + half_width))

@@ -190,8 +190,8 @@ def fit_operator(
     check_counts(counts, settings)
     words = len(counts.vocabulary)
     dtype = product_dtype(settings)
-    rows = make_operator(dtype)
-    if rows.trace == 0:
+    operator = make_operator(dtype)
+    if operator.trace == 0:
         # With PPMI, all transformed counts are 0 if no two words occur near each other more often than expected by
         # chance. With standardisation, they are 0 if the entries within each row are equal.
         remedies = ["Count more text"]
@@ -200,7 +200,7 @@ def fit_operator(
         hint = ", or ".join(remedies) + "."
         raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=hint)
     pairs = power_iteration(
-        rows.moments,
+        operator.moments,
         words,
         settings.components,
         tolerance=settings.tolerance,
@@ -215,7 +215,7 @@ def fit_operator(
     )
     # X^T X has no negative eigenvalues, so a negative value is a rounding error.
     eigenvalues = np.maximum(pairs.values, 0)
-    vectors = rows.forward(pairs.vectors)
+    vectors = operator.forward(pairs.vectors)
     weight = settings.eigenvalue_weight
     weights = cosine_weights(
         pairs.values, pairs.vectors, vectors, weight, settings.equalize, settings.negative_weight
@@ -234,7 +234,7 @@ def fit_operator(
         eigenvalues=eigenvalues.astype(np.float64),
         residuals=pairs.residuals.astype(np.float64),
         column_weights=weights,
-        explained=(eigenvalues / rows.trace).astype(np.float64),
+        explained=(eigenvalues / operator.trace).astype(np.float64),
         settings=asdict(settings),
         details={"products": pairs.vectors_multiplied},
         made_from=counts.to_artifact().header,

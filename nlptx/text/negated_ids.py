@@ -39,7 +39,7 @@ _SECOND = np.array(
 _KINDS = np.array([KINDS.get(word, WORD) for word in _SPECIAL], np.uint8)
 
 
-def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
+def mark_negated_ids(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     """Return the documents, with a mark before each negated word if the tokenizer marks negated words.
 
     The same words are marked as in :func:`.negation.mark_negated`. Marking takes little time, because only the tokens

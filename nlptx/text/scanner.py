@@ -20,7 +20,7 @@ from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
 # Character classes: not part of any token; part of a word; a token by itself; a combining mark, which belongs to the
 # preceding word; and not classified yet.
-_SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
+_SPACE, _WORD, _SINGLE, _COMBINING, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
 # valid.
@@ -109,9 +109,9 @@ class Scanner:
             classes[wide[sizes > byte] + byte] = kinds[sizes > byte]
         nots, short, long = _contractions(text, classes) if self._words else (wide[:0],) * 3
         separate = kinds == _SINGLE
-        if (kinds == _MARK).any():
-            _join_marks(classes, np.concatenate([nots + 1, short + 1, long + 2]))
-            separate |= (kinds == _MARK) & (classes[wide] != _WORD)
+        if (kinds == _COMBINING).any():
+            _join_combining_marks(classes, np.concatenate([nots + 1, short + 1, long + 2]))
+            separate |= (kinds == _COMBINING) & (classes[wide] != _WORD)
         word, single = classes == _WORD, classes == _SINGLE
         single[text >= 0x80] = False  # multi-byte characters; their bounds are set below
         starts, lasts = single | word, single | word
@@ -149,7 +149,7 @@ def _class_in_words(character: str) -> int:
         return _WORD
     category = unicodedata.category(character)
     if category[0] == "M":
-        return _MARK
+        return _COMBINING
     # The zero-width space only separates words; control characters and lone surrogates are not part of any token.
     is_outside = character.isspace() or category in ("Cc", "Cs") or character == "\u200b"
     return _SPACE if is_outside else _SINGLE
@@ -187,12 +187,12 @@ def _is_letter(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
     return (codes | 0x20) == ord(letter)
 
 
-def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:
+def _join_combining_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:
     """Make each combining mark part of the word directly before it, unless this word is a contraction."""
-    marks = np.flatnonzero(classes == _MARK)
+    marks = np.flatnonzero(classes == _COMBINING)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
     # consecutive marks are all treated like the first of them
-    first = classes[marks - 1] != _MARK
+    first = classes[marks - 1] != _COMBINING
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

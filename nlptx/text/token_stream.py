@@ -12,7 +12,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.processes import is_only_thread
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, group_by_size
-from nlptx.text.negated_ids import marked
+from nlptx.text.negated_ids import mark_negated_ids
 from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
@@ -64,7 +64,11 @@ class TokenStream:
         isolated = len(head) > 1 and is_only_thread()
         parts = itertools.chain(head, parts)
         del head  # the first chunks need not stay in memory
-        for chunk in workers.map(lambda part: marked(words_to_ids(part, scanner), tokenizer), parts, isolated=isolated):
+
+        def encode(part: list[bytes]) -> EncodedChunk:
+            return mark_negated_ids(words_to_ids(part, scanner), tokenizer)
+
+        for chunk in workers.map(encode, parts, isolated=isolated):
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:

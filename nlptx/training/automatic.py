@@ -54,7 +54,7 @@ def epochs_for_large_corpus(texts: int, batch: int) -> int:
 
 
 def choose_automatic(
-    settings: TrainSettings, data: LabelledTexts, vocabulary: Vocabulary, *, started: bool
+    settings: TrainSettings, given: LabelledTexts, vocabulary: Vocabulary, *, from_model: bool
 ) -> TrainSettings:
     """Return the settings, with all automatic values except ``new_word_min_count`` replaced by actual ones.
 
@@ -64,18 +64,18 @@ def choose_automatic(
 
     Args:
         settings: training settings.
-        data: the labelled texts.
+        given: the labelled texts.
         vocabulary: vocabulary of the word vectors.
-        started: whether training starts from a model, in which case no new region filters are trained.
+        from_model: whether training starts from a model, in which case no new region filters are trained.
     """
-    held_out = settings.valid_share > 0 or data.valid is not None
-    enough = len(data.texts) >= _MIN_TEXTS and len(data.labels) <= _MAX_LABELS and held_out
+    held_out = settings.valid_share > 0 or given.valid is not None
+    enough = len(given.texts) >= _MIN_TEXTS and len(given.labels) <= _MAX_LABELS and held_out
     filters = settings.region_filters
     if filters == AUTOMATIC:
-        filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0
+        filters = _FILTERS if enough and settings.ngrams and settings.epochs and not from_model else 0
     distill, crop = (0, _SHORT_CROP) if enough and filters else (_DISTILLATION_EPOCHS, _CROP)
-    has_large_corpus = is_from_large_corpus(vocabulary) and not started
-    epochs = epochs_for_large_corpus(len(data.texts), settings.batch) if has_large_corpus else EPOCHS
+    has_large_corpus = is_from_large_corpus(vocabulary) and not from_model
+    epochs = epochs_for_large_corpus(len(given.texts), settings.batch) if has_large_corpus else EPOCHS
     return replace(
         settings,
         region_filters=filters,

@@ -145,16 +145,21 @@ class Checkpoint:
         if self.path is None or self._fingerprint is None:
             return
         start = time.monotonic()
-        run = self._fingerprint
+        fingerprint = self._fingerprint
         details = {
             "phase": state.phase,
             "epoch": state.epoch,
             "step": state.step,
-            "digests": run.digests,
+            "digests": fingerprint.digests,
             "records": state.records,
         }
         try:
-            write(str(self.path), Artifact(KIND, run.settings, state.arrays, None, details, run.seed, run.version))
+            write(
+                str(self.path),
+                Artifact(
+                    KIND, fingerprint.settings, state.arrays, None, details, fingerprint.seed, fingerprint.version
+                ),
+            )
             self.can_resume = True
         except OutputError as error:
             error.where = self.path.name

@@ -1,4 +1,4 @@
-"""The context that all training steps share: seed, workers, callbacks and checkpoint."""
+"""The context that all parts of training share: seed, workers, callbacks and checkpoint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nlptx.training.progress import Progress
 
 @dataclass
 class TrainingContext:
-    """Seed, workers, callbacks and checkpoint of a training run, passed to every step.
+    """Seed, workers, callbacks and checkpoint of a training run, passed to every part of it.
 
     Of all fields, only the seed affects the result, unless training is stopped before the end.
 
     Args:
         seed: seed for all random number generators.
         workers: pool of threads or processes that does the work.
-        on_progress: callback for the progress of each step.
+        on_progress: callback for the progress of each part.
         stop: function called before every optimiser step, from time to time while region filters are trained, and
             before the subword model is fitted; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
@@ -49,5 +49,5 @@ class TrainingContext:
         return self.interrupted
 
     def report(self, title: str, fraction: float, detail: str = "") -> None:
-        """Report the progress of a step; see :class:`Progress`."""
+        """Report the progress of a part of training; see :class:`Progress`."""
         self.on_progress(Progress(title, fraction, detail))

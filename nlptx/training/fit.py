@@ -159,7 +159,7 @@ def fit(
         if start is None and not settings.epochs:
             settings = without_network(settings)
         settings_before_automatic = settings
-        settings = choose_automatic(settings, given, vectors.vocabulary, started=start is not None)
+        settings = choose_automatic(settings, given, vectors.vocabulary, from_model=start is not None)
         origin, checkpoint = start or vectors, checkpoint or Checkpoint(None)
         checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
         with workers:

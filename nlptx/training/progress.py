@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one step of :func:`nlptx.training.fit.fit`, such as encoding or distillation.
+    """Progress of one part of :func:`nlptx.training.fit.fit`, such as encoding or distillation.
 
     Args:
-        title: name of the step, such as ``encoding texts``.
-        fraction: completed fraction of the step, from 0 to 1.
+        title: name of the part, such as ``encoding texts``.
+        fraction: completed fraction of the part, from 0 to 1.
         detail: description of the progress, such as ``120 of 300``.
     """
 

@@ -59,7 +59,7 @@ def main() -> None:
                 found = hits((points[~out], classes[~out]), (points[out], classes[out]))
                 values.append(float(found.mean()))
                 right += int(found.sum())
-        corrected = corrected_interval(values, given.folds, 0.0, 1.0)
+        corrected = corrected_interval(values, given.folds, 1.0)
         plain_half = (corrected.high - corrected.mean) / math.sqrt(1 + len(values) / (given.folds - 1))
         intervals = [
             (corrected.low, corrected.high),

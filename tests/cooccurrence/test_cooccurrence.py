@@ -226,7 +226,7 @@ def test_jobs_do_not_change_a_small_result():
 def test_the_batch_size_of_pairs_does_not_change_the_counts(monkeypatch, pairs_at_once, jobs):
     documents = sample(documents=8)
     unsplit = count_words(documents, window=4, min_count=2)
-    monkeypatch.setattr(window_pairs, "_PAIRS", pairs_at_once)
+    monkeypatch.setattr(window_pairs, "_PAIRS_AT_A_TIME", pairs_at_once)
     same(count_words(documents, jobs, window=4, min_count=2), unsplit)
 
 
@@ -235,9 +235,9 @@ def test_the_batch_size_of_pairs_does_not_change_the_counts(monkeypatch, pairs_a
 def test_the_grouping_of_rows_into_tasks_does_not_change_the_counts(monkeypatch, entries, pairs_at_once, jobs):
     documents = sample()
     unsplit = count_words(documents)
-    monkeypatch.setattr(window_pairs, "_PAIRS", 50)
+    monkeypatch.setattr(window_pairs, "_PAIRS_AT_A_TIME", 50)
     monkeypatch.setattr(parallel_count, "_ENTRIES", entries)
-    monkeypatch.setattr(parallel_count, "_PAIRS", pairs_at_once)
+    monkeypatch.setattr(parallel_count, "_PAIRS_PER_GROUP", pairs_at_once)
     same(count_words(documents, jobs), unsplit)
 
 

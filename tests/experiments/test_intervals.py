@@ -57,5 +57,5 @@ def test_known_values():
 
 
 def test_the_interval_stays_in_the_range_of_the_measure():
-    found = corrected_interval([0.0, 1.0], 2, 0.0, 1.0)
+    found = corrected_interval([0.0, 1.0], 2, 1.0)
     assert (found.low, found.high) == (0.0, 1.0)

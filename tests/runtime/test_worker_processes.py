@@ -71,7 +71,7 @@ from nlptx.cooccurrence import parallel_count
 from nlptx.cooccurrence.window_pairs import PairCounter
 
 PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
-parallel_count._PAIRS = 100  # so that there is work for all workers
+parallel_count._PAIRS_PER_GROUP = 100  # so that there is work for all workers
 main()
 """
 
@@ -203,7 +203,7 @@ from nlptx.cli.main import main
 from nlptx.cooccurrence import parallel_count, window_pairs
 
 # Small limits, so that there are many tasks and groups, and each buffer is used many times.
-window_pairs._PAIRS, parallel_count._PAIRS, parallel_count._ENTRIES = 50, 100, 0
+window_pairs._PAIRS_AT_A_TIME, parallel_count._PAIRS_PER_GROUP, parallel_count._ENTRIES = 50, 100, 0
 main()
 """
 

@@ -20,7 +20,7 @@ def choose(texts=2000, labels=2, started=False, count=FEW_WORDS, **settings):
     names = {str(number): number for number in range(labels)}
     data = LabelledTexts(["text"] * texts, ["0"] * texts, None, [], names)
     vocabulary = Vocabulary([], np.zeros(0, np.int64)) if count is None else Vocabulary(["word"], np.array([count]))
-    return choose_automatic(TrainSettings(**settings), data, vocabulary, started=started)
+    return choose_automatic(TrainSettings(**settings), data, vocabulary, from_model=started)
 
 
 @pytest.mark.parametrize(
