@@ -60,10 +60,10 @@ def evaluate(
     if not texts:
         raise DataError("there is nothing to evaluate: `texts` is empty")
     targets: NDArray
-    if model.label_sets is None:
+    if model.multi_label is None:
         targets = find_labels(list_labels(given), model.labels)
     else:
-        targets = find_label_sets(list_label_sets(given, model.label_sets.separator), model.labels)
+        targets = find_label_sets(list_label_sets(given, model.multi_label.separator), model.labels)
     return evaluate_probabilities(model, model.predict_proba(texts, jobs), targets, model.labels)
 
 
@@ -78,6 +78,6 @@ def evaluate_probabilities(
         targets: (texts,) int64 true class of each text; or (texts, C) bool, True where a text has a class.
         labels: the C labels to list in the report.
     """
-    if model.label_sets is not None:
-        return evaluate_sets(probabilities, targets, labels, model.label_sets)
+    if model.multi_label is not None:
+        return evaluate_sets(probabilities, targets, labels, model.multi_label)
     return compute_report(probabilities, targets, labels, model.values is not None, model.choose(probabilities))

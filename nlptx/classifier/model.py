@@ -100,7 +100,7 @@ class Model(ModelContents, PickledWithoutCache):
     @property
     def decision(self) -> Decision:
         """The rule that converts probabilities to labels."""
-        return SingleLabelDecision(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
+        return SingleLabelDecision(self.priors, self.is_balanced) if self.multi_label is None else self.multi_label
 
     @property
     def is_balanced(self) -> bool:
@@ -163,7 +163,7 @@ class Model(ModelContents, PickledWithoutCache):
             ArtifactError, InputTypeError, QualityGateError, SettingsError: as for
                 :func:`nlptx.classifier.abstention.find_threshold`.
         """
-        return find_threshold(self.held_out, max_error).confidence
+        return find_threshold(self.error_curve, max_error).confidence
 
     predict_frame = predict_frame
 

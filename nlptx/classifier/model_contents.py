@@ -40,11 +40,11 @@ class ModelContents:
         source: number of training documents and, if known, digests of the training data.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly. None if the model does not store these numbers; :meth:`.Model.threshold` then
-            raises an error.
+        error_curve: for each of several confidence thresholds, the number of held-out texts that reach it, and how many
+            of them are classified wrongly. None if the model does not store these numbers; :meth:`.Model.threshold`
+            then raises an error.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
-        label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
+        multi_label: decision rule and label separator of a multi-label model; None for a single-label model.
         regions: region classifier whose outputs are combined with those of the network; None if there is none.
     """
 
@@ -63,7 +63,7 @@ class ModelContents:
     source: dict[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
-    held_out: ErrorCurve | None = None
+    error_curve: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
-    label_sets: MultiLabelDecision | None = None
+    multi_label: MultiLabelDecision | None = None
     regions: RegionFusion | None = None

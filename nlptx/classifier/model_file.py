@@ -38,13 +38,13 @@ def details_of(model: ModelContents) -> dict[str, Any]:
     return {
         "labels": [label_name(label) for label in model.labels],
         **({} if set(types) == {"str"} else {"label_types": types}),
-        **({} if model.label_sets is None else _details_of_sets(model.label_sets)),
+        **({} if model.multi_label is None else _details_of_sets(model.multi_label)),
         **({_DECISION: "balanced"} if model.settings.class_weight == "balanced" else {}),
         "values": model.values,
         "history": model.history,
         "source": model.source,
         "temperature": model.temperature,
-        **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
+        **({} if model.error_curve is None else {"held_out": model.error_curve.to_dict()}),
         **({} if model.typical_surprise is None else {"typical_surprise": model.typical_surprise.to_dict()}),
         **({} if model.regions is None else model.regions.details()),
         "card": model.card,
@@ -78,16 +78,16 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
         "source": source,
         "temperature": temperature,
         "card": card,
-        "held_out": ErrorCurve.from_dict(details["held_out"]) if "held_out" in details else None,
+        "error_curve": ErrorCurve.from_dict(details["held_out"]) if "held_out" in details else None,
         "typical_surprise": TypicalSurprise.from_dict(details["typical_surprise"])
         if "typical_surprise" in details
         else None,
-        "label_sets": _read_sets(details, names) if "label_separator" in details else None,
+        "multi_label": _read_sets(details, names) if "label_separator" in details else None,
     }
 
 
-def _details_of_sets(label_sets: MultiLabelDecision) -> dict[str, Any]:
-    return {"label_separator": label_sets.separator, "thresholds": label_sets.thresholds.tolist()}
+def _details_of_sets(decision: MultiLabelDecision) -> dict[str, Any]:
+    return {"label_separator": decision.separator, "thresholds": decision.thresholds.tolist()}
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:

@@ -77,10 +77,10 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     return TokenIds(chunk.words, vocabulary_ids, chunk.ids, lengths)
 
 
-def pieces(text: str) -> Iterator[str]:
-    """Cut a text into parts of about BLOCK characters, at positions that do not change its tokens."""
+def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
+    """Cut a text into parts of about ``size`` characters, at positions that do not change its tokens."""
     start = 0
-    while gap := _GAP.search(text, start + BLOCK):
+    while gap := _GAP.search(text, start + size):
         yield text[start : gap.start()]
         start = gap.start()
     yield text[start:]

@@ -78,7 +78,7 @@ class PredictionWriter:
         self.output_format = output_format
         self.model = model
         self.labels = model.label_names
-        self.separator = None if model.label_sets is None else model.label_sets.separator
+        self.separator = None if model.multi_label is None else model.multi_label.separator
         self.options = options
         self.live = live
         self.terminal = terminal

@@ -68,9 +68,9 @@ label_separator_option = option(
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
     """Return the reading options. If the user chose no label separator, add that of the model, if it is multi-label."""
-    if model.label_sets is None or reading.label_separator is not None:
+    if model.multi_label is None or reading.label_separator is not None:
         return reading
-    return replace(reading, label_separator=model.label_sets.separator)
+    return replace(reading, label_separator=model.multi_label.separator)
 
 
 def _label_map(pairs: tuple[str, ...]) -> dict[str, str]:

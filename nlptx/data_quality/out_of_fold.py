@@ -17,7 +17,7 @@ from nlptx.data_quality.words import TextWords
 from nlptx.errors import DataError
 from nlptx.ngrams import MAX_VOCABULARY
 from nlptx.ngrams.key_index import KeyIndex
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.one_vs_rest import fit_labels
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.nn.activations import sigmoid

@@ -118,8 +118,8 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
         LabelError: a label is missing or invalid; the labels in ``y`` are str and those of the model are not, or vice
             versa; or an indicator matrix does not have C columns.
     """
-    if model.label_sets is not None:
-        return list_sets(y, model.label_sets.separator, "y", classes.tolist())
+    if model.multi_label is not None:
+        return list_sets(y, model.multi_label.separator, "y", classes.tolist())
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
         if isinstance(label, str) is not isinstance(model.labels[0], str):

@@ -94,12 +94,12 @@ def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
 
 
-def decision_values(label_sets: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
+def decision_values(decision: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of the probabilities (texts, C), minus the log-odds of the thresholds.
 
     A label is predicted if this difference is at least 0.
     """
-    return logit(p) - logit(label_sets.thresholds)
+    return logit(p) - logit(decision.thresholds)
 
 
 def reorder_columns(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:

@@ -142,7 +142,7 @@ class TextClassifier(MetadataRequests, Parameters):
         """
         probabilities = self._probabilities(X)
         chosen = self.model_.choose(probabilities)
-        if self.model_.label_sets is None:
+        if self.model_.multi_label is None:
             return np.array(self.model_.labels, self.classes_.dtype)[chosen]
         if self.classes_.dtype.kind == "i":
             return reorder_columns(chosen.astype(np.int64), self.model_.labels, self.classes_.tolist(), 0)
@@ -165,8 +165,8 @@ class TextClassifier(MetadataRequests, Parameters):
         values of the predicted labels are at least 0. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
-        if self.model_.label_sets is not None:
-            return self._sort_columns(decision_values(self.model_.label_sets, probabilities), MIN_DECISION_VALUE)
+        if self.model_.multi_label is not None:
+            return self._sort_columns(decision_values(self.model_.multi_label, probabilities), MIN_DECISION_VALUE)
         preferences = self.model_.decision.preferences(probabilities)
         logarithms = self._sort_columns(np.log(np.maximum(preferences, MIN_PROBABILITY)))
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
@@ -214,7 +214,7 @@ class TextClassifier(MetadataRequests, Parameters):
 
         A multi-label model may lack some labels of ``classes_``; their columns are filled with ``fill``.
         """
-        if self.model_.label_sets is not None:
+        if self.model_.multi_label is not None:
             return reorder_columns(values, self.model_.labels, self.classes_.tolist(), fill)
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 

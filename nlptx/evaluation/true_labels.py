@@ -44,7 +44,7 @@ def find_targets(
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names
     unfit = [row for row, each in enumerate(sets) if len(each) != 1]
-    if unfit and model.label_sets is None:
+    if unfit and model.multi_label is None:
         raise LabelError(
             f"this text has {len(sets[unfit[0]])} labels, but the model predicts exactly one label for each text",
             where=positions[unfit[0]],
@@ -65,7 +65,7 @@ def find_targets(
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     read = [tuple(matches[label] for label in each) for each in sets]
-    if model.label_sets is not None:
+    if model.multi_label is not None:
         return find_label_sets(read, known)
     return find_labels([label for (label,) in read], known)
 

@@ -20,6 +20,7 @@ exactly one, otherwise one per class), M linear models. ``order E`` and ``M E`` 
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
-from nlptx.ngrams.naive_bayes import MAX_VOCABULARY, feature_width
+from nlptx.ngrams.naive_bayes import feature_width
+from nlptx.ngrams.ngram_keys import MAX_VOCABULARY
 
 __all__ = ["MAX_VOCABULARY", "NgramFeatures", "TextFeatures", "feature_width"]

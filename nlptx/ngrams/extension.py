@@ -12,32 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.ngram_keys import keys_with_words
 
 
 def with_words(features: NgramFeatures, words: int) -> NgramFeatures:
     """Return the same features after new words were appended to the vocabulary, which now has ``words`` words."""
     return replace(features, words=words, keys=keys_with_words(features.keys, features.order, features.words, words))
-
-
-def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int) -> NDArray[np.int64]:
-    """Return the keys (G,) of the same n-grams, in the same order, after new words were appended to a vocabulary.
-
-    With a vocabulary of V words, a key is a number in base V + 2. Each digit is a word id + 1, or V + 1 for the start
-    of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The start of a text has the largest digit both before
-    and after the change, so sorted keys remain sorted.
-
-    Args:
-        keys: keys of the n-grams, before the vocabulary was extended.
-        order: length of the longest n-gram.
-        before: number of words in the vocabulary before the change.
-        words: number of words in the vocabulary after the change.
-    """
-    result, left, value = np.zeros_like(keys), keys.copy(), 1
-    for _ in range(order):
-        left, digit = np.divmod(left, before + 2)
-        result += np.where(digit == before + 1, words + 1, digit) * value
-        value *= words + 2
-    return result
 
 
 def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:

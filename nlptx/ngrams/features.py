@@ -42,7 +42,7 @@ class NgramFeatures(PickledWithoutCache):
     Args:
         order: length of the longest n-gram.
         words: vocabulary size V.
-        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.ngram_keys.ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the ratios are
             those of that model, and their number per n-gram may differ from E.
         slopes: (G, E) float32 weights of the n-grams in the ratio model. For a text, the weights of its distinct

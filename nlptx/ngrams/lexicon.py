@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.occurrences import NgramSets, divide_by_root, presence_matrix, words_of
 from nlptx.text.vocabulary import Vocabulary
 
@@ -25,7 +25,7 @@ class LexiconPrior:
     """The n-grams of a lexicon, and their values.
 
     Args:
-        keys: (L,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+        keys: (L,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.ngram_keys.ngram_keys`.
         values: (L,) float32 value of each n-gram; the values are scaled so that their root mean square is 1.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.key_index import KeyIndex
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 
 
 class NgramIndex:
@@ -18,7 +18,7 @@ class NgramIndex:
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted and distinct; see
-            :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+            :func:`nlptx.ngrams.ngram_keys.ngram_keys`.
         order: maximum length of the n-grams that are looked up.
         words: vocabulary size V.
 

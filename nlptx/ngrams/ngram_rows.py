@@ -1,6 +1,6 @@
 """The n-grams of texts, and the character n-grams of their words, as inputs of two models.
 
-The models are the correction (:mod:`.adaptation`) and the subword model (:mod:`.subword_model`).
+The models are the correction (:mod:`.correction`) and the subword model (:mod:`.subword_model`).
 """
 
 from __future__ import annotations

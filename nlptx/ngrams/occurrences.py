@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.runtime.workers import SERIAL, Workers
 

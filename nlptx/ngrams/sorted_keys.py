@@ -1,4 +1,4 @@
-"""Functions for sets of n-grams, stored as sorted arrays of keys; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`."""
+"""Functions for sets of n-grams, stored as sorted arrays of keys; see :func:`nlptx.ngrams.ngram_keys.ngram_keys`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.key_index import KeyIndex
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.regions.spacing import in_groups
 from nlptx.runtime.workers import SERIAL, Workers
 

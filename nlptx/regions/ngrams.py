@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.ngrams.extension import keys_with_words
 from nlptx.ngrams.ngram_index import NgramIndex
+from nlptx.ngrams.ngram_keys import keys_with_words
 from nlptx.regions.spacing import with_gaps
 from nlptx.runtime.workers import SERIAL, Workers
 
@@ -26,7 +26,7 @@ class RegionNgrams:
     """The n-grams that regions may contain: single words, and pairs and triples of consecutive words.
 
     Args:
-        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The keys of the W
+        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.ngram_keys.ngram_keys`. The keys of the W
             single words come first.
         words: vocabulary size V.
     """

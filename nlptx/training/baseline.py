@@ -36,7 +36,7 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
     loss = log_loss(p, targets, weights)
     loss_to_beat = log_loss(np.tile(counts / texts, (len(targets), 1)), targets, weights)
     failures = []
-    if model.label_sets is None and model.settings.class_weight == "none":
+    if model.multi_label is None and model.settings.class_weight == "none":
         accuracy = float(np.average(p.argmax(axis=1) == targets, weights=weights))
         most_frequent = int(counts.argmax())
         accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))

@@ -89,9 +89,9 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
     """
     if model.settings.calibrate:
         model.temperature = find_temperature(model.as_probabilities, outputs, valid.targets, valid.weights)
-    if model.label_sets is not None:
+    if model.multi_label is not None:
         thresholds = choose_thresholds(model.calibrated(outputs), valid.targets, valid.weights)
-        model.label_sets = replace(model.label_sets, thresholds=thresholds)
+        model.multi_label = replace(model.multi_label, thresholds=thresholds)
     if model.settings.calibrate:
         model.history["calibration"] = _measure_calibration(model, outputs, valid)
 

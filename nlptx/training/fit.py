@@ -31,10 +31,10 @@ from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.held_out import measure_held_out
 from nlptx.training.initialization import initial_model
-from nlptx.training.label_set_settings import initial_label_sets, resolve_loss
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_at_least_two
 from nlptx.training.linear_combination import combine_linear_models, start_from_linear_models
+from nlptx.training.multi_label import initial_decision, resolve_loss
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
@@ -169,9 +169,9 @@ def fit(
             encoded = encode(given, vectors, settings, context)
             data = split(encoded, settings, context)
             distinct_labels = [given.labels[name] for name in encoded.labels]
-            label_sets = initial_label_sets(given.separator, len(distinct_labels))
+            multi_label = initial_decision(given.separator, len(distinct_labels))
             if start is not None:
-                model, data = start_from(start, data, encoded, distinct_labels, settings, context, label_sets)
+                model, data = start_from(start, data, encoded, distinct_labels, settings, context, multi_label)
             else:
                 data, ngram_features = add_ngram_features(data, encoded, settings, context)
                 model = initial_model(
@@ -183,7 +183,7 @@ def fit(
                     settings,
                     seed,
                     ngram_features,
-                    label_sets,
+                    multi_label,
                 )
                 if settings.epochs:
                     start_from_linear_models(model, data.train)

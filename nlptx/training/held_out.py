@@ -15,7 +15,7 @@ def measure_held_out(model: Model, data: Dataset, context: TrainingContext) -> N
     """Calibrate a trained model on the held-out texts, measure its errors there, and warn if a baseline is better."""
     outputs = outputs_of(model, data.valid, context.workers)
     calibrate(model, outputs, data.valid)
-    model.held_out = measure_errors(model, outputs, data.valid)
+    model.error_curve = measure_errors(model, outputs, data.valid)
     if warning := compare_with_baselines(model, data, outputs):
         model.history["warnings"] = [warning]
         context.on_note(f"warning: {warning}. {advice(model.settings, is_trained=has_epochs(model.history))}")

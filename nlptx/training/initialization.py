@@ -26,7 +26,7 @@ def initial_model(
     settings: TrainSettings,
     seed: int,
     ngram_features: NgramFeatures | None = None,
-    label_sets: MultiLabelDecision | None = None,
+    multi_label: MultiLabelDecision | None = None,
 ) -> Model:
     """Return an untrained model; the arguments are those of :class:`Model`.
 
@@ -52,5 +52,5 @@ def initial_model(
         history={},
         seed=seed,
         ngram_features=ngram_features,
-        label_sets=label_sets,
+        multi_label=multi_label,
     )

@@ -1,7 +1,7 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
-correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
+correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.correction`) and added to the
 head and to the n-gram weights. After the correction, the network is trained as usual; the region filters are not
 trained. If no correction helps, because the new texts are too few or too similar to the training texts of the old
 model, the network is not trained, and no words are added. With ``--epochs 0``, only the correction is learned. The
@@ -25,7 +25,7 @@ from nlptx.classifier.scores import to_scores
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures
-from nlptx.ngrams.adaptation import cross_fit_correction
+from nlptx.ngrams.correction import cross_fit_correction
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.feature_settings import groups_of
@@ -35,8 +35,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
-from nlptx.training.context import TrainingContext
-from nlptx.training.correction import (
+from nlptx.training.apply_correction import (
     OUTPUT_SCALE,
     PooledScale,
     convert_ngrams,
@@ -45,6 +44,7 @@ from nlptx.training.correction import (
     score_conversion,
     set_weights,
 )
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
@@ -69,7 +69,7 @@ def start_from(
     labels: list[Label],
     settings: TrainSettings,
     context: TrainingContext,
-    label_sets: MultiLabelDecision | None = None,
+    multi_label: MultiLabelDecision | None = None,
 ) -> tuple[Model, Dataset]:
     """Return a new model, which is a trained model with corrected weights, and the data to train the new model on.
 
@@ -85,13 +85,13 @@ def start_from(
         labels: label of each class of the new model.
         settings: settings from :func:`.settings_from`.
         context: seed, workers and callbacks.
-        label_sets: for multi-label data, the rule that chooses the labels of a text; None for single-label data.
+        multi_label: for multi-label data, the rule that chooses the labels of a text; None for single-label data.
 
     Raises:
         SettingsError: there are too many words or labels for n-grams, or the loss of the model is for two labels, and
             the data has more.
     """
-    _check_number_of_labels(start, labels, label_sets, settings.loss)
+    _check_number_of_labels(start, labels, multi_label, settings.loss)
     words = len(encoded.vocabulary)
     if settings.ngrams and words > MAX_VOCABULARY:
         raise SettingsError(
@@ -106,8 +106,8 @@ def start_from(
     before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known, regions=regions)
     texts = data.train.texts()
     pooled, scores = _pooled_and_scores(before, texts.ids, context.workers)
-    matched = score_conversion(before, encoded.labels, multi_label=label_sets is not None)
-    first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=label_sets is not None)
+    matched = score_conversion(before, encoded.labels, multi_label=multi_label is not None)
+    first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=multi_label is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
     ngrams = ngram_rows(
@@ -155,7 +155,7 @@ def start_from(
         settings,
         context.seed,
         ngram_features,
-        label_sets,
+        multi_label,
     )
     set_weights(model, before, change, replace(correction, bias=correction.bias + first_bias), scale)
     if converted is None:
@@ -213,7 +213,7 @@ def _pooled_and_scores(
 
 
 def _check_number_of_labels(
-    start: Model, labels: list[Label], label_sets: MultiLabelDecision | None, loss: str
+    start: Model, labels: list[Label], multi_label: MultiLabelDecision | None, loss: str
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
@@ -227,7 +227,7 @@ def _check_number_of_labels(
             hint="To start from only the word vectors of the model, set `embeddings` instead of `start`.",
         )
     is_sparse = isinstance(start.ngram_features, SparseNgramFeatures)
-    count = max(len(labels) if label_sets is not None else 0, len(start.labels) if is_sparse else 0)
+    count = max(len(labels) if multi_label is not None else 0, len(start.labels) if is_sparse else 0)
     if count > _MAX_LABELS:
         raise SettingsError(
             f"there are {count:,} labels; starting from a model is possible for at most {_MAX_LABELS}",

@@ -59,12 +59,12 @@ class Tested(NamedTuple):
     @classmethod
     def of(cls, model: Model, texts: Texts) -> Self:
         """Score test texts with a model that stores its held-out errors."""
-        assert model.held_out is not None
+        assert model.error_curve is not None
         with Workers() as workers:
             rows = [row for batch in score(model, ((label, text) for text, label in texts), workers) for row in batch]
         confidence = np.array([scored.confidence if scored.known_words else 0.0 for _, scored in rows])
         correct = np.array([model.label_names[scored.chosen[0]] == label for label, scored in rows])
-        return cls(model.held_out, confidence, correct)
+        return cls(model.error_curve, confidence, correct)
 
 
 class Trainer(NamedTuple):

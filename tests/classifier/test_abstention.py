@@ -166,23 +166,24 @@ def test_training_stores_the_errors_on_the_held_out_texts(model):
     texts, labels = (part[500:] for part in make_reviews(900))
     probabilities = model.predict_proba(texts, 1)
     correct = np.array(model.labels)[probabilities.argmax(axis=1)] == labels
-    assert model.held_out.texts == 401  # one of these texts has no known word
+    assert model.error_curve.texts == 401  # one of these texts has no known word
     expected = ErrorCurve.of(probabilities.max(axis=1), correct, 401)
-    assert model.held_out.thresholds == expected.thresholds
-    assert_allclose(model.held_out.answered, expected.answered, atol=1)  # a confidence near a threshold may be rounded
-    assert_allclose(model.held_out.wrong, expected.wrong, atol=1)
+    assert model.error_curve.thresholds == expected.thresholds
+    # A confidence near a threshold may be rounded.
+    assert_allclose(model.error_curve.answered, expected.answered, atol=1)
+    assert_allclose(model.error_curve.wrong, expected.wrong, atol=1)
 
 
 def test_the_error_curve_is_saved_with_the_model(model, tmp_path):
     model.save(tmp_path / "m.npz")
     loaded = Model.load(tmp_path / "m.npz")
-    assert loaded.held_out == model.held_out
+    assert loaded.error_curve == model.error_curve
     assert loaded.threshold(0.3) == model.threshold(0.3)
 
 
 def test_without_held_out_texts_nothing_is_stored(tmp_path):
     model = small_fit(valid_share=0.0)
-    assert model.held_out is None
+    assert model.error_curve is None
     assert "held_out" not in model.to_artifact().details
     model.save(tmp_path / "m.npz")
     with pytest.raises(ArtifactError):

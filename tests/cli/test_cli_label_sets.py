@@ -43,7 +43,7 @@ def test_train_reads_the_separator_and_stores_it(tmp_path):
     summary = call("train", path, "--label-separator", "|", *TRAIN, "-o", out, "-j", "1", "--json").json
     assert summary["labels"] == LABELS
     model = nlptx.Model.load(out)
-    assert model.label_sets.separator == "|"
+    assert model.multi_label.separator == "|"
     assert model.source["reading"] == {"label_separator": "|"}
     (command,) = call("info", out, "--json").json["commands"][-1:]
     assert "--label-separator '|'" in command
@@ -218,7 +218,7 @@ def test_evaluate_measures_the_sets(model, table):
     )
     assert [row["label"] for row in report["classes"]] == LABELS
     assert [row["texts"] for row in report["classes"]] == [sum(label in each for each in sets) for label in LABELS]
-    assert [row["threshold"] for row in report["classes"]] == small_model().label_sets.thresholds.tolist()
+    assert [row["threshold"] for row in report["classes"]] == small_model().multi_label.thresholds.tolist()
     assert report["macro_f1"] == pytest.approx(np.mean([row["f1"] for row in report["classes"]]))
 
 

@@ -150,7 +150,7 @@ def test_texts_of_weight_0_and_validation_texts(of_matrix):
 def test_labels_may_contain_the_usual_separator():
     sets = [["; ".join(("a", label)) for label in labels] for labels in SETS]
     classifier = small(epochs=1).fit(TEXTS, sets)
-    assert classifier.model_.label_sets.separator == "|"
+    assert classifier.model_.multi_label.separator == "|"
 
 
 def test_labels_may_end_in_nul():
@@ -163,7 +163,7 @@ def test_labels_may_contain_all_usual_separators():
     signs = ("a;|b,/+#;", "|c")
     sets = [[signs[number] for number in range(len(labels) % 3)] for labels in SETS]
     classifier = small(epochs=0).fit(TEXTS, sets)
-    assert classifier.model_.label_sets.separator == ";||"
+    assert classifier.model_.multi_label.separator == ";||"
     assert classifier.classes_.tolist() == sorted(signs)
     assert classifier.score(TEXTS, sets) > 0
 
@@ -195,7 +195,7 @@ def test_a_loss_for_one_label_per_text_is_refused():
     for y in (SETS, MATRIX):
         with pytest.raises(SettingsError, match=message):
             small(loss="cross-entropy").fit(TEXTS, y)
-    assert small(loss="binary-cross-entropy", epochs=0).fit(TEXTS, SETS).model_.label_sets is not None
+    assert small(loss="binary-cross-entropy", epochs=0).fit(TEXTS, SETS).model_.multi_label is not None
 
 
 def test_scikit_learn_searches_and_validates_with_an_indicator_matrix():

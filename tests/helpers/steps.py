@@ -7,8 +7,8 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import split
 from nlptx.training.encoding import encode
 from nlptx.training.initialization import initial_model
-from nlptx.training.label_set_settings import resolve_loss
 from nlptx.training.labelled_texts import LabelledTexts
+from nlptx.training.multi_label import resolve_loss
 from nlptx.training.ngram_features import add_ngram_features
 
 

@@ -10,7 +10,7 @@ import nlptx
 from nlptx.corpus.lexicon import read_lexicon
 from nlptx.errors import DataError, InputTypeError, SettingsError
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.occurrences import ngrams_of_texts
 from nlptx.text.vocabulary import Vocabulary
 

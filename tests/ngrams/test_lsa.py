@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.ngrams.lsa import find_components, importance, unit_length
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
 

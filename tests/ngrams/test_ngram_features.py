@@ -28,7 +28,8 @@ from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_sparse
-from nlptx.ngrams.naive_bayes import log_count_ratios, ngram_keys
+from nlptx.ngrams.naive_bayes import log_count_ratios
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.ngram_index import NgramIndex
+from nlptx.ngrams.ngram_keys import ngram_keys
 
 WORDS, ORDER = 6, 3
 TEXTS = st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=9), min_size=1, max_size=5)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nlptx.ngrams import occurrences
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.occurrences import (
     document_frequencies,
     ngrams_in_enough_texts,

@@ -149,8 +149,8 @@ def test_a_saved_model_makes_the_same_predictions(tmp_path, labels, compact):
     model, _ = fit_sets(texts, sets, replace(SETTINGS, compact=compact), labels=labels)
     model.save(tmp_path / "m.npz")
     loaded = nlptx.Model.load(tmp_path / "m.npz")
-    assert loaded.label_sets.separator == ";"
-    assert_array_equal(loaded.label_sets.thresholds, model.label_sets.thresholds)
+    assert loaded.multi_label.separator == ";"
+    assert_array_equal(loaded.multi_label.thresholds, model.multi_label.thresholds)
     assert loaded.labels == model.labels
     expected = model.predict_proba(texts, jobs=1)
     assert_allclose(loaded.predict_proba(texts, jobs=1), expected, atol=0.02 if compact else 0)
@@ -168,7 +168,7 @@ def test_the_same_probabilities_whatever_the_other_texts():
 def test_other_settings_work(more):
     model, _ = fit_sets(*make_sets(60), replace(SETTINGS, epochs=1, **more))
     assert np.isfinite(model.flat).all()
-    thresholds = model.label_sets.thresholds
+    thresholds = model.multi_label.thresholds
     assert ((thresholds > 0) & (thresholds < 1)).all()
     if more == {"valid_share": 0.0}:
         assert thresholds.tolist() == [0.5] * 3

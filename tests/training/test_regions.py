@@ -12,10 +12,10 @@ import nlptx
 from nlptx.artifacts import container
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.errors import CorruptError
-from nlptx.ngrams import adaptation
+from nlptx.ngrams import correction
 from nlptx.regions import frequent_ngrams, learning
 from nlptx.settings import TrainSettings
-from nlptx.training import correction, regions, start
+from nlptx.training import apply_correction, regions, start
 from nlptx.training.checkpoint import Checkpoint
 
 TEXTS, LABELS = make_reviews(60)
@@ -178,11 +178,11 @@ def started(start, texts, labels, **settings):
 
 def test_models_that_start_from_the_model_keep_its_region_filters(monkeypatch):
     # These narrow priors keep the correction near 0, so the outputs stay the same, although there are new words.
-    monkeypatch.setattr(adaptation, "_NGRAM_VARIANCE", 1e-12)
-    monkeypatch.setattr(adaptation, "_CHARACTER_VARIANCE", 1e-12)
+    monkeypatch.setattr(correction, "_NGRAM_VARIANCE", 1e-12)
+    monkeypatch.setattr(correction, "_CHARACTER_VARIANCE", 1e-12)
     monkeypatch.setattr(start, "OUTPUT_SCALE", 1e-6)
-    monkeypatch.setattr(correction, "_POOLED_SCALE", 1e-6)
-    monkeypatch.setattr(adaptation, "_best_factor", lambda *_: np.float32(1))  # a correction of 0 would not be used
+    monkeypatch.setattr(apply_correction, "_POOLED_SCALE", 1e-6)
+    monkeypatch.setattr(correction, "_best_factor", lambda *_: np.float32(1))  # a correction of 0 would not be used
     new = [f"{text} brandnewword brandnewword" for text in TEXTS]
     # The labels are equally frequent, so that the correction does not change the bias.
     rows = [row for label in ("neg", "pos") for row in np.flatnonzero(np.array(LABELS) == label)[:20]]

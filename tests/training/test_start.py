@@ -10,7 +10,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.errors import ArtifactError, DataError, InputTypeError, SettingsError
-from nlptx.ngrams.adaptation import Correction
+from nlptx.ngrams.correction import Correction
 from nlptx.settings import TrainSettings
 from nlptx.training import start as starting
 from nlptx.training.checkpoint import Checkpoint

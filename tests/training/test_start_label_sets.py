@@ -10,7 +10,7 @@ from reviews import make_reviews, small_fit
 import nlptx
 from nlptx.errors import SettingsError
 from nlptx.ngrams import NgramFeatures
-from nlptx.ngrams.adaptation import Correction
+from nlptx.ngrams.correction import Correction
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.training import start as starting
 from nlptx.training.start import start_from
@@ -86,7 +86,7 @@ def test_a_model_of_one_label_per_text_is_a_start_for_several(ngrams):
     one = small_fit(*make_reviews(40), ngrams=ngrams)
     texts, sets = make_sets(150, seed=8)
     model, _ = start(texts, sets, one, nlptx.TrainSettings(epochs=1, new_word_min_count=1))
-    assert model.label_sets is not None
+    assert model.multi_label is not None
     assert model.settings.loss == "binary-cross-entropy"
     assert model.label_names == ["blue", "green", "red"]
 

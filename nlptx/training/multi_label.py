@@ -29,7 +29,7 @@ def resolve_loss(settings: TrainSettings, separator: str | None, start: Model | 
         SettingsError: the settings or the model do not suit the number of labels per text.
     """
     if separator is None:
-        if start is not None and start.label_sets is not None:
+        if start is not None and start.multi_label is not None:
             raise SettingsError(
                 "the model to start from is a multi-label model, but each text has one label",
                 hint="Set `label_separator`, or use only the word vectors of the model, with `embeddings` instead of"
@@ -55,6 +55,6 @@ def resolve_loss(settings: TrainSettings, separator: str | None, start: Model | 
     return replace(settings, loss=_LOSS)
 
 
-def initial_label_sets(separator: str | None, labels: int) -> MultiLabelDecision | None:
+def initial_decision(separator: str | None, labels: int) -> MultiLabelDecision | None:
     """Return the decision rule of an untrained multi-label model, or None for a single-label model."""
     return None if separator is None else MultiLabelDecision(separator, np.full(labels, _THRESHOLD))

@@ -1,4 +1,4 @@
-"""Changes the weights of a model so that its outputs include a correction (:mod:`nlptx.ngrams.adaptation`).
+"""Changes the weights of a model so that its outputs include a correction (:mod:`nlptx.ngrams.correction`).
 
 The correction applies to scores (:mod:`nlptx.classifier.scores`). Each text has E0 old scores, for the labels of the
 model that training starts from, and E new scores, for the labels of the new model.
@@ -15,7 +15,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.classifier.scores import to_outputs, to_scores
 from nlptx.ngrams import NgramFeatures
-from nlptx.ngrams.adaptation import Correction
+from nlptx.ngrams.correction import Correction
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 from nlptx.training.scores import pass_on_scores, with_scores
@@ -55,7 +55,7 @@ def score_conversion(before: Model, new: list[str], *, multi_label: bool) -> NDA
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
     if multi_label:
-        return same if before.label_sets is not None else np.zeros((to_scores(before.network.loss).shape[1], len(new)))
+        return same if before.multi_label is not None else np.zeros((to_scores(before.network.loss).shape[1], len(new)))
     return to_outputs(CrossEntropy(len(old))) @ same @ to_scores(CrossEntropy(len(new)))
 
 
@@ -69,7 +69,7 @@ def initial_bias(
     """
     if not multi_label:
         return 0.0
-    known = set(before.label_names) if before.label_sets is not None else set()
+    known = set(before.label_names) if before.multi_label is not None else set()
     return np.where([name in known for name in new], 0.0, BinaryCrossEntropy(len(new)).outputs_for(priors))
 
 

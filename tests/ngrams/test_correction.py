@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_fit
 from scipy.special import log_softmax
 
-from nlptx.ngrams import adaptation
-from nlptx.ngrams.adaptation import cross_fit_correction
+from nlptx.ngrams import correction
+from nlptx.ngrams.correction import cross_fit_correction
 from nlptx.ngrams.extension import with_ngrams, with_words
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.runtime.workers import Workers
 from nlptx.text.character_ngrams import character_ngrams
@@ -76,7 +76,7 @@ def test_rare_character_ngrams_are_left_out():
 @pytest.fixture
 def always(monkeypatch):
     """Use every correction with a factor of 1, even if it does not help."""
-    monkeypatch.setattr(adaptation, "_best_factor", lambda outputs, change, targets, weights: np.float32(1))
+    monkeypatch.setattr(correction, "_best_factor", lambda outputs, change, targets, weights: np.float32(1))
 
 
 def test_a_correction_that_does_not_help_is_zero():
@@ -96,20 +96,20 @@ def test_a_correction_that_is_much_too_large_is_made_smaller():
     rng = np.random.default_rng(0)
     targets = rng.integers(0, 2, 2000)
     outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are 2 * outputs
-    factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
+    factors = [correction._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
     assert 0.05 <= factors[2] <= 0.2  # the best correction is 1 * outputs, so 8 * outputs is too large
     assert factors[3] == 0
-    assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
+    assert correction._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 
 
 def test_a_correction_helps_if_its_gain_is_clearly_above_the_standard_error():
     gains = np.array([1.0, -0.2] * 15)  # mean gain 0.4, standard error 0.11, threshold 0.29
-    assert adaptation._helps(gains, np.ones(30))
-    assert not adaptation._helps(gains[:16], np.ones(16))  # mean gain 0.4, standard error 0.15, threshold 0.62
-    assert adaptation._helps(gains[:2], np.full(2, 15.0))
-    assert not adaptation._helps(gains[:2], np.full(2, 8.0))
-    assert not adaptation._helps(-gains, np.ones(30))
+    assert correction._helps(gains, np.ones(30))
+    assert not correction._helps(gains[:16], np.ones(16))  # mean gain 0.4, standard error 0.15, threshold 0.62
+    assert correction._helps(gains[:2], np.full(2, 15.0))
+    assert not correction._helps(gains[:2], np.full(2, 8.0))
+    assert not correction._helps(-gains, np.ones(30))
 
 
 @pytest.mark.usefixtures("always")
