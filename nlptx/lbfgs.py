@@ -162,7 +162,7 @@ def minimise_above(
     """Return the parameters (P,) for which a convex function is smallest, subject to a lower limit for each parameter.
 
     Parameters that would be below their limits are set to the limits, and the others are fitted again. If more than one
-    parameter would be below its limit, the result is not always the exact minimum.
+    parameter would be below its limit, the result can be far from the minimum.
 
     Args:
         value_and_gradient: as for :func:`minimise`.

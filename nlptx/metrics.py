@@ -47,7 +47,7 @@ class Report:
     Args:
         texts: number of texts.
         accuracy: fraction of the texts whose predicted label is the true label.
-        interval: 95 % Wilson interval of the accuracy.
+        interval: 95 % Wilson interval of the accuracy; see :mod:`nlptx.evaluation.dependent_rows` for dependent rows.
         majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that occur among the true labels.
         macro_f1: mean F1 of the classes that occur among the true labels.
@@ -184,8 +184,9 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
             log(1 - p) over the other classes.
         weights: (texts,) weight of each text, or None.
 
-    Probabilities (for multi-label data, both p and 1 - p) are clipped to at least 2^-53, because they are rounded to
-    multiples of it. So a probability of 0 contributes 53 log 2 = 36.7 nats.
+    Probabilities (for multi-label data, both p and 1 - p) are clipped to at least 2^-53, because smaller values of
+    1 - p cannot be told apart from 0. So a text contributes at most 53 log 2 = 36.7 nats, per label for multi-label
+    data.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
 
@@ -216,21 +217,29 @@ def calibration_error(
     return float(np.abs(gaps).sum() / total)
 
 
-def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, repeats: float = 1) -> NoiseFloor:
+def calibration_noise_floor(
+    confidence: NDArray[np.float64],
+    bins: int = BINS,
+    repeats: float = 1,
+    weights: NDArray[np.float64] | None = None,
+) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for such a model. If a bin
     has n predictions with mean confidence c, the number of correct predictions is treated as binomial with parameters n
     and c, because the confidences in a bin are nearly equal; if each text has r = ``repeats`` predictions, it is r
-    times a binomial number with parameters n / r and c. The error is estimated from samples drawn with a fixed seed.
+    times a binomial number with parameters n / r and c. With ``weights`` w, n is replaced by (sum w)^2 / sum w^2, so
+    that the variance of the weighted mean is right. The error is estimated from samples drawn with a fixed seed.
     """
     bin_of = confidence_bins(confidence, bins)
-    counts = np.bincount(bin_of, minlength=bins)
-    expected = np.bincount(bin_of, confidence, bins)
-    shares = np.clip(expected / np.maximum(counts, 1), 0, 1)
-    texts = np.ceil(counts / repeats).astype(np.int64)
+    weights = np.ones(len(confidence)) if weights is None else weights
+    sizes, squares, expected = (np.bincount(bin_of, each, bins) for each in (weights, weights**2, weights * confidence))
+    some = sizes > 0
+    shares = np.clip(np.divide(expected, sizes, out=np.zeros(bins), where=some), 0, 1)
+    effective = np.divide(sizes**2, squares, out=np.zeros(bins), where=some)
+    texts = np.ceil(effective / repeats).astype(np.int64)
     hits = np.random.default_rng(_SAMPLE_SEED).binomial(texts, shares, (_SAMPLES, bins))
-    errors = np.abs(hits * counts / np.maximum(texts, 1) - expected).sum(axis=1) / len(confidence)
+    errors = np.abs(hits * sizes / np.maximum(texts, 1) - expected).sum(axis=1) / sizes.sum()
     return NoiseFloor(float(errors.mean()), float(np.quantile(errors, 0.95)))
 
 
@@ -239,7 +248,7 @@ def confidence_bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.in
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 
-def wilson_interval(hits: int, count: int) -> tuple[float, float]:
+def wilson_interval(hits: float, count: float) -> tuple[float, float]:
     """Return the 95 % confidence interval of the proportion ``hits / count`` (Wilson 1927)."""
     share = hits / count
     middle = share + _Z95**2 / (2 * count)

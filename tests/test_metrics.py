@@ -98,6 +98,14 @@ def test_copies_of_the_predictions_do_not_lower_the_noise_floor():
     assert (copies.mean, copies.percentile_95) == pytest.approx((floor.mean, floor.percentile_95))
 
 
+def test_the_noise_floor_of_weighted_texts_is_that_of_a_simulation():
+    rng = np.random.default_rng(1)
+    confidence, weights = rng.uniform(0.5, 1, 1000), rng.lognormal(0, 1.2, 1000)
+    errors = [calibration_error(confidence, rng.random(1000) < confidence, weights=weights) for _ in range(200)]
+    assert calibration_noise_floor(confidence, weights=weights).mean == pytest.approx(np.mean(errors), rel=0.08)
+    assert calibration_noise_floor(confidence).mean < 0.7 * np.mean(errors)
+
+
 def test_full_confidence_has_no_noise_floor():
     floor = calibration_noise_floor(np.ones(50))
     assert (floor.mean, floor.percentile_95) == (0, 0)

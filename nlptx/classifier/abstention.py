@@ -151,7 +151,7 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
     if k >= n:
         return 1.0
     i = np.arange(k + 1)
-    log_factorials = _log_factorials(n)
+    log_factorials = _log_factorials(1 << n.bit_length())  # one table serves many n
     log_terms = log_factorials[n] - log_factorials[i] - log_factorials[n - i] + i * np.log(p) + (n - i) * np.log1p(-p)
     return min(float(np.exp(log_terms).sum()), 1.0)
 

@@ -72,11 +72,11 @@ class TypicalSurprise:
         known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
         counts = np.where(tokens.vocabulary_ids >= 0, surprise.counts[tokens.vocabulary_ids], 0)
         differs = tokens.differs_from_previous()
-        numbers, sizes = tokens.indices[differs], tokens.sums(differs, np.int64)
+        sizes = tokens.sums(differs, np.int64)
         # Each pair of a text and one of its words is encoded as one number.
-        pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers
+        pairs = np.repeat(np.arange(len(sizes)), tokens.lengths) * len(counts) + tokens.indices
         distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
-        words = distinct % len(counts)
+        words, index = distinct % len(counts), index[differs]
         # The words of a text are subtracted from the counts. If the remaining count of a word is lower than the count
         # of the rarest known word, the word is treated as unknown.
         rest = counts[words] - inside
@@ -107,7 +107,7 @@ class TypicalSurprise:
         between = max(slope, 0.0)
         within = max(float(squares.mean() - between * lengths.mean()), _MIN_WITHIN)
         typical = cls(round(centre, 6), round(between, 6), round(within, 6), 0.0)
-        threshold = float(np.quantile(typical.standardize(means, lengths), 1 - FALSE_ALARMS))
+        threshold = float(np.quantile(typical.standardize(means, lengths), 1 - FALSE_ALARMS, method="higher"))
         return cls(typical.mean, typical.between, typical.within, round(max(threshold, _MIN_THRESHOLD), 6))
 
     @classmethod

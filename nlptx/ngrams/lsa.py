@@ -84,7 +84,8 @@ class TextComponents:
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray, NDArray]:
         """Convert a linear model ``scores @ slopes``, with slopes (K, E), to the model ``rows @ weights + bias``.
 
-        Return the weights (G, E) and the bias (E,).
+        Return the weights (G, E) and the bias (E,). Without text weights, the outputs of the two models are equal only
+        up to the residuals of the eigenpairs.
         """
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
@@ -108,8 +109,10 @@ def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool
     return weights.astype(np.float32)
 
 
-def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function ``values`` with which :func:`.occurrences.presence_matrix` returns rows of unit norm.
+def unit_norm(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
+    """Return a function that computes the entries of a matrix whose rows have unit norm.
+
+    The function is the argument ``values`` of :func:`.occurrences.presence_matrix`.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.

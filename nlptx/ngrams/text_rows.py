@@ -20,7 +20,7 @@ from nlptx.ngrams.feature_settings import (
     step_counter,
 )
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
+from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_norm
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
 from nlptx.ngrams.occurrences import (
     NgramSets,
@@ -127,7 +127,7 @@ def text_rows(
     )
     index = ColumnIndex(listed, known[important])
     rows = matrix_from_columns(
-        encoded, index.find, int(important.sum()), workers, unit_length(ngram_importance[important])
+        encoded, index.find, int(important.sum()), workers, unit_norm(ngram_importance[important])
     )
     used = has_enough_ngrams(sizes)
     del encoded, encoded_labelled, encoded_unlabelled, index
@@ -148,7 +148,7 @@ def unit_rows(
     Each row is scaled to unit norm. N-grams with an importance of 0 have no column.
     """
     important = ngram_importance > 0
-    return presence_matrix(sets, known[important], workers, unit_length(ngram_importance[important]))
+    return presence_matrix(sets, known[important], workers, unit_norm(ngram_importance[important]))
 
 
 def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:

@@ -14,11 +14,12 @@ _LEVELS = 256
 
 
 class Dropout(Layer):
-    """Set random entries to zero during training, and scale up the other entries so that the expected sum is unchanged.
+    """Set random entries to zero during training, and scale up the others, so that the expected values do not change.
 
         y = x m / (1 - p)    where each m is 0 with probability p and 1 otherwise;    y = x outside training
 
-    One random byte is drawn per entry, so p is rounded to a multiple of 1/256, and is at most 255/256.
+    One random byte is drawn per entry, so p is rounded to a multiple of 1/256, and is at most 255/256. A p below 1/512
+    becomes 0.
 
     Args:
         p: fraction of entries that are dropped.

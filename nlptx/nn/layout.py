@@ -59,6 +59,8 @@ class Layout:
     @cached_property
     def stack_shapes(self) -> list[tuple[int, int, int]]:
         """Triples (first row, n, T), one for each stack of n consecutive windows with T tokens each."""
+        if not len(self.windows):
+            return []
         cuts = np.flatnonzero(np.diff(self.windows)) + 1
         edges = [0, *cuts.tolist(), len(self.windows)]
         lengths = [int(self.windows[edge]) for edge in edges[:-1]]

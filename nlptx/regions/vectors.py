@@ -1,7 +1,8 @@
 """Computes vectors of n-grams from counts of the words near them.
 
 The context of an n-gram consists of the words at distances NEAR to FAR before and after it. Let c_g be the vector of
-the relative frequencies of the context words near n-gram g, minus their relative frequencies near any word. Let D be
+the relative frequencies of the context words near n-gram g, minus their relative frequencies near the frequent words
+(for the components) or near the known words (for the vectors). Let D be
 the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.contexts`), and
 
     x_g = D c_g.

@@ -2,12 +2,12 @@
 
 The threshold of a label is meant to maximise the F1 of the label on new texts. The held-out texts give two estimates of
 the best threshold. The first estimate is the threshold with the highest F1 on the held-out texts. The second estimate
-is the threshold with the highest expected F1, assuming that the calibrated probabilities are right. The second estimate
-is about half of the highest expected F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal Thresholding of Classifiers to
-Maximize F1 Measure"). If only a few texts have the label, the first estimate is mostly noise. If many texts have the
-label, the first estimate is better, because it does not assume that the probabilities are right. The threshold is
-therefore the weighted mean of both estimates: the weight of the first is the number of held-out texts with the label,
-and the weight of the second is PRIOR_TEXTS.
+is the threshold with the highest expected F1 (approximated by the ratio of the expected counts), assuming that the
+calibrated probabilities are right. The second estimate is about half of the highest expected F1 (Lipton, Elkan &
+Naryanaswamy 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure"). If only a few texts have the label,
+the first estimate is mostly noise. If many texts have the label, the first estimate is better, because it does not
+assume that the probabilities are right. The threshold is therefore the weighted mean of both estimates: the weight of
+the first is the number of held-out texts with the label, and the weight of the second is PRIOR_TEXTS.
 """
 
 from __future__ import annotations

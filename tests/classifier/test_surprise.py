@@ -120,10 +120,11 @@ def test_a_text_without_a_known_word_is_unlike_the_training_texts():
 
 
 def test_a_text_is_left_out_of_the_counts_when_it_is_measured():
-    texts = ["aa bb ~", "bb ~ aa", "aa bb #"]
-    vocabulary = Vocabulary(["aa", "bb", "~", "#"], np.array([3, 3, 2, 1]))
-    # Without the text itself, the counts are 2 for aa and bb, 1 for ~ and 0 for #; a count of 0 is treated as 1/2.
-    expected = -(6 * np.log(2) + 2 * np.log(1) + np.log(0.5)) / 9
+    texts = ["aa aa bb ~", "bb ~ aa", "aa bb #"]
+    vocabulary = Vocabulary(["aa", "bb", "~", "#"], np.array([4, 3, 2, 1]))
+    # Without the text itself, the counts are 2, 3 and 3 for aa (the repetition is left out too), 2 for bb, 1 for ~ and
+    # 0 for #; a count of 0 is treated as 1/2.
+    expected = -(4 * np.log(2) + 2 * np.log(3) + 2 * np.log(1) + np.log(0.5)) / 9
     assert_allclose(measure_typical_surprise(vocabulary, texts).mean, expected, atol=1e-6)
 
 

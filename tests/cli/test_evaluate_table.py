@@ -14,6 +14,14 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.parametrize(("predicted", "low", "high"), [("neg", 0.722, 1), ("pos", 0, 0.278)])
+def test_the_interval_of_several_seeds_is_that_of_the_texts_if_all_seeds_agree(predicted, low, high, tmp_path):
+    rows = (f"text {text},neg,{predicted},{seed}\n" for seed in (1, 2, 3) for text in range(10))
+    (tmp_path / "p.csv").write_text("text,label,predicted,seed\n" + "".join(rows))
+    interval = call("evaluate", "-m", tmp_path / "p.csv", "--json").json["interval"]
+    assert interval == pytest.approx([low, high], abs=1e-3)
+
+
 def test_without_probabilities(table):
     result = run("evaluate", "-m", table, "--json")
     report = result.json

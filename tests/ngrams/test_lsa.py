@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
-from nlptx.ngrams.lsa import find_components, importance, unit_length
+from nlptx.ngrams.lsa import find_components, importance, unit_norm
 from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
@@ -41,7 +41,7 @@ def test_very_frequent_ngrams_of_many_texts_have_no_importance(long, largest):
 
 
 def unit_rows(presence, weights):
-    values = unit_length(weights)(presence.indices, np.diff(presence.indptr))
+    values = unit_norm(weights)(presence.indices, np.diff(presence.indptr))
     return sp.csr_matrix((values, presence.indices, presence.indptr), presence.shape)
 
 
