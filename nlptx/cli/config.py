@@ -128,7 +128,9 @@ def _parse(path: str) -> dict[str, Any]:
             return tomllib.loads(file.read())
     except OSError as error:
         raise click.UsageError(f"{path}: {(error.strerror or str(error)).lower()}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path}: not a TOML file: it is not text in UTF-8.") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise click.UsageError(f"{path}: not a TOML file: {error}.") from error
 
 
@@ -152,7 +154,8 @@ def _check(parameter: Option, value: Any, cls: type[Settings], context: click.Co
     kinds, expected = _expected(parameter)
     several = parameter.multiple and isinstance(value, list)
     if any(type(item) not in kinds for item in (value if several else [value])):
-        raise SettingsError(f"the value is {value!r}; expected {expected}")
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise SettingsError(f"the value is {shown}; expected {expected}")
     if parameter.multiple and not several:
         value = [value]
     for item in fields(cls):

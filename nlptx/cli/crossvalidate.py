@@ -70,11 +70,12 @@ def crossvalidate(
 
     The texts are split into folds, and each label is spread evenly over the folds. For each fold, a model is trained on
     all other folds and tested on that fold. Unless -e or --start is given, word vectors and n-grams are made from the
-    folds that the model is trained on, from unlabelled texts and, in the case of the word vectors, from rows that were
-    left out, but never from the fold that is tested. All options of nlptx train for the network, the n-grams and the
-    training, except --checkpoint-minutes, are accepted, even if they are not listed here. Unless --group or --shuffle
-    is given, neighbouring texts stay together, because they are often related: the texts of each label, in the order of
-    the file, are divided into stretches of up to 100 texts, and each stretch is assigned to one fold.
+    folds that the model is trained on and from unlabelled texts, but never from the fold that is tested. The word
+    vectors also use rows that are left out, for example by --skip-bad. All options of nlptx train for the network, the
+    n-grams and the training, except --checkpoint-minutes, are accepted, even if they are not listed here. Unless
+    --group or --shuffle is given, neighbouring texts stay together, because they are often related: the texts of each
+    label, in the order of the file, are divided into stretches of up to 100 texts, and each stretch is assigned to one
+    fold.
 
     For each measure, the output contains the mean over all folds, and the 95 % interval of the mean, which takes the
     overlap of the training sets into account (Nadeau and Bengio 2003).

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from nlptx.cli.precedence import CONFIG_FILE
+from nlptx.cli.reporter import print_note
 from nlptx.io.paths import is_same_file
 
 # Name of standard input or standard output.
@@ -19,12 +20,17 @@ _STREAM = "-"
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
     """Return the inputs, or ``("-",)`` (standard input) if there are none.
 
+    If - names a terminal, a note says that the command waits for input.
+
     Raises:
         click.UsageError: there are no inputs, and standard input is a terminal or closed.
     """
+    is_terminal = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+    if _STREAM in inputs and is_terminal:
+        print_note("reading from the terminal; end with Ctrl-D")
     if inputs:
         return inputs
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.closed or is_terminal:
         raise click.UsageError("nothing to read: name a file, or pipe text in.")
     return (_STREAM,)
 

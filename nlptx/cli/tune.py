@@ -181,7 +181,11 @@ def _is_given(name: str) -> bool:
 
 def _changes(trial: Trial) -> str:
     """Return the changed settings as text."""
-    changes = (f"{name.partition('.')[2].replace('_', '-')} {value}" for name, value in trial.changes.items())
+    shown = {True: "on", False: "off"}
+    changes = (
+        f"{name.partition('.')[2].replace('_', '-')} {shown[value] if isinstance(value, bool) else value}"
+        for name, value in trial.changes.items()
+    )
     return ", ".join(changes) or "starting settings"
 
 

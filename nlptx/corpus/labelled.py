@@ -159,5 +159,6 @@ def check_label(document: Document, label_column: str) -> None:
     raise LabelError(
         f"the label is missing: column {column!r} is empty",
         where=document.where,
-        hint="Fill it in, or leave such rows out with `skip_bad`.",
+        hint="Fill it in, or leave such rows out with `skip_bad`. If a text can have several labels or none, set"
+        " `label_separator`.",
     )

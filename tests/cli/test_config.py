@@ -91,7 +91,7 @@ def test_an_option_with_several_values(here):
         ("[cooccur]\nmin-count = 1\nmin_count = 1\n", "[cooccur] has min-count twice"),
         ("[train]\nepochs = '1'\n", "epochs in [train]: the value is '1'; expected a whole number"),
         ("[train]\nepochs = 1.5\n", "epochs in [train]: the value is 1.5; expected a whole number"),
-        ("[train]\nepochs = true\n", "epochs in [train]: the value is True; expected a whole number"),
+        ("[train]\nepochs = true\n", "epochs in [train]: the value is true; expected a whole number"),
         ("[train]\nepochs = -2\n", "epochs in [train]: --epochs is -2; expected at least -1"),
         ("[train]\nlr = '1'\n", "lr in [train]: the value is '1'; expected a number"),
         ("[train]\nlr = nan\n", "expected a finite number"),
