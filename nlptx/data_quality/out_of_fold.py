@@ -80,7 +80,7 @@ def fit_probabilities(
         probabilities = sigmoid(((others @ models.products).toarray() + models.bias).astype(np.float64))
         return probabilities if multi_label else probabilities / probabilities.sum(axis=1, keepdims=True)
     model = fit_ratio_model(rows, targets, classes, _MIN_TEXTS)
-    outputs = np.asarray(others @ model.slopes + model.bias, np.float64)
+    outputs = np.asarray(others @ model.ratio_weights + model.bias, np.float64)
     if multi_label:
         return np.asarray(sigmoid(outputs))
     if classes == 2:

@@ -110,18 +110,22 @@ def fit_ngram_features(
 
     def built(arrays: bytes, held_out: NDArray[np.bool_]) -> _Fitted:
         """Return the models in ``arrays``, fitted without the texts where the mask ``held_out`` (texts,) is True."""
-        ratios, slopes, bias, lexicon_slope, latent, latent_bias, component_outputs = bytes_to_arrays(arrays)
-        features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
+        ratios, ratio_weights, bias, lexicon_slope, lsa_weights, latent_bias, component_outputs = bytes_to_arrays(
+            arrays
+        )
+        features = NgramFeatures(settings.order, settings.words, known, ratios, ratio_weights, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
-        outputs = scaled[held_out] @ slopes
+        outputs = scaled[held_out] @ ratio_weights
         if lexicon_feature is not None:
             outputs += lexicon_feature[held_out] @ lexicon_slope[None]
         if components is not None:
             bias = np.concatenate([bias, latent_bias]).astype(np.float32)
-            features = replace(features, bias=bias, latent=latent, importance=ngram_importance)
+            features = replace(features, bias=bias, lsa_weights=lsa_weights, importance=ngram_importance)
             self_outputs = np.hstack([self_outputs, component_outputs])
             important = ngram_importance > 0
-            outputs = np.hstack([outputs, rows[held_out] @ (latent[important] / ngram_importance[important, None])])
+            outputs = np.hstack(
+                [outputs, rows[held_out] @ (lsa_weights[important] / ngram_importance[important, None])]
+            )
         if lexicon is not None:
             features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * lexicon_slope)
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[held_out])

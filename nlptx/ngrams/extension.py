@@ -30,8 +30,8 @@ def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     biases = np.split(features.bias, len(maps))
     return replace(
         features,
-        slopes=(features.slopes @ maps[0]).astype(np.float32),
-        latent=None if features.latent is None else (features.latent @ maps[1]).astype(np.float32),
+        ratio_weights=(features.ratio_weights @ maps[0]).astype(np.float32),
+        lsa_weights=None if features.lsa_weights is None else (features.lsa_weights @ maps[1]).astype(np.float32),
         bias=np.concatenate([bias @ map_ for bias, map_ in zip(biases, maps, strict=True)]).astype(np.float32),
     )
 
@@ -55,7 +55,7 @@ def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], changes: NDArr
         return result
 
     extended = replace(_each_array(features, spread), keys=every)
-    extended.slopes[new] += changes
+    extended.ratio_weights[new] += changes
     return extended
 
 
@@ -68,7 +68,7 @@ def _each_array(features: NgramFeatures, change: Callable[[NDArray[np.float32]],
     return replace(
         features,
         ratios=change(features.ratios),
-        slopes=change(features.slopes),
-        latent=changed(features.latent),
+        ratio_weights=change(features.ratio_weights),
+        lsa_weights=changed(features.lsa_weights),
         importance=changed(features.importance),
     )

@@ -45,10 +45,10 @@ class NgramFeatures(PickledWithoutCache):
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.ngram_keys.ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the ratios are
             those of that model, and their number per n-gram may differ from E.
-        slopes: (G, E) float32 weights of the n-grams in the ratio model. For a text, the weights of its distinct
+        ratio_weights: (G, E) float32 weights of the n-grams in the ratio model. For a text, the weights of its distinct
             n-grams are summed, and the sum is divided by the square root of the number of words.
         bias: (M E,) float32 biases of the linear models.
-        latent: (G, E) float32 weights of the n-grams in the LSA model. For a text, the weights of its distinct
+        lsa_weights: (G, E) float32 weights of the n-grams in the LSA model. For a text, the weights of its distinct
             n-grams are summed, and the sum is divided by the norm of the importances of these n-grams. None if there is
             no LSA model.
         importance: (G,) float32 importance of each n-gram in the LSA (:mod:`nlptx.ngrams.lsa`); None if there is no
@@ -59,9 +59,9 @@ class NgramFeatures(PickledWithoutCache):
     words: int
     keys: NDArray[np.int64]
     ratios: NDArray[np.float32]
-    slopes: NDArray[np.float32]
+    ratio_weights: NDArray[np.float32]
     bias: NDArray[np.float32]
-    latent: NDArray[np.float32] | None = None
+    lsa_weights: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class NgramFeatures(PickledWithoutCache):
     @property
     def models(self) -> int:
         """Number of linear models, M: 1, or 2 if there is an LSA model."""
-        return 1 if self.latent is None else 2
+        return 1 if self.lsa_weights is None else 2
 
     @property
     def width(self) -> int:
@@ -115,7 +115,7 @@ class NgramFeatures(PickledWithoutCache):
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the weights (n, E) of n-grams in the ratio model, given the indices ``grams`` (n,) in ``keys``."""
-        return self.slopes[grams]
+        return self.ratio_weights[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of the n-grams that :meth:`find` returned; 0 for unknown n-grams."""
@@ -157,9 +157,9 @@ class NgramFeatures(PickledWithoutCache):
             return np.bincount(text, values, len(lengths))
 
         root = np.sqrt(np.maximum(lengths if words is None else words, 1))
-        outputs = [sums(column[gram]) / root for column in self.slopes.T]
-        if self.latent is not None and self.importance is not None:
+        outputs = [sums(column[gram]) / root for column in self.ratio_weights.T]
+        if self.lsa_weights is not None and self.importance is not None:
             squared = sums(np.square(self.importance[gram], dtype=np.float64))
             norms = np.sqrt(np.where(squared > 0, squared, 1))
-            outputs += [sums(column[gram]) / norms for column in self.latent.T]
+            outputs += [sums(column[gram]) / norms for column in self.lsa_weights.T]
         return (self.bias + np.stack(outputs, axis=1)).astype(np.float32)

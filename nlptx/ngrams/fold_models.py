@@ -79,13 +79,13 @@ def _fit_lsa_model(data: ModelData, components: TextComponents, rows: NDArray[np
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     used = rows[data.row_of[rows] >= 0]
     used_weights = None if data.text_weights is None else data.text_weights[used]
-    slopes, start = fit_dense(components.scores[data.row_of[used]], data.targets[used], width, used_weights)
-    slopes = slopes.astype(np.float32)
-    latent, offset = components.to_ngrams(slopes)
+    coefficients, start = fit_dense(components.scores[data.row_of[used]], data.targets[used], width, used_weights)
+    coefficients = coefficients.astype(np.float32)
+    ngram_weights, offset = components.to_ngrams(coefficients)
     self_outputs = np.zeros((len(data.targets), width), np.float32)
     has_row = data.row_of >= 0
-    self_outputs[has_row] = components.self_outputs(slopes)[data.row_of[has_row]]
+    self_outputs[has_row] = components.self_outputs(coefficients)[data.row_of[has_row]]
     important = data.importance > 0
     spread = np.zeros((len(important), width), np.float32)
-    spread[important] = latent * data.importance[important, None]
+    spread[important] = ngram_weights * data.importance[important, None]
     return spread, start + offset, self_outputs

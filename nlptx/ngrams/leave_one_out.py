@@ -52,11 +52,11 @@ def features_without_each(
         return np.asarray(complete + np.bincount(word, change * values[ngram], len(ids)))
 
     outputs = [sums(column) / np.sqrt(len(ids) - 1) for column in features.slopes_of(used).T]
-    if features.latent is not None and features.importance is not None:
+    if features.lsa_weights is not None and features.importance is not None:
         squared = sums(np.square(features.importance[used], dtype=np.float64))
         # If no important n-gram is left, the difference may be a rounding error instead of 0.
         norms = np.sqrt(np.where(squared > 1e-9, squared, 1))
-        outputs += [sums(column) / norms for column in features.latent[used].T]
+        outputs += [sums(column) / norms for column in features.lsa_weights[used].T]
     return FeaturesWithoutEach(next_ngrams, (features.bias + np.stack(outputs, axis=1)).astype(np.float32))
 
 

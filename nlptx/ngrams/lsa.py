@@ -72,22 +72,22 @@ class TextComponents:
     lift: NDArray[np.float32]
     mean: NDArray[np.float32]
 
-    def self_outputs(self, slopes: NDArray) -> NDArray:
-        """Return the contribution (texts, E) of each text to its own output in a linear model ``scores @ slopes``.
+    def self_outputs(self, coefficients: NDArray) -> NDArray:
+        """Return what each text contributes to its own output in the model ``scores @ coefficients``, (texts, E).
 
-        With a = lift @ slopes, the output for text t is x_t' X' a, which is a sum over all texts. The contribution of
-        text t itself is the term |x_t|^2 a_t, which is equal to a_t because x_t has unit norm. The output for a text
-        that is not in ``rows`` contains no such term.
+        With a = lift @ coefficients, the output for text t is x_t' X' a, which is a sum over all texts. The
+        contribution of text t itself is the term |x_t|^2 a_t, which is equal to a_t because x_t has unit norm. The
+        output for a text that is not in ``rows`` contains no such term.
         """
-        return self.lift @ slopes
+        return self.lift @ coefficients
 
-    def to_ngrams(self, slopes: NDArray) -> tuple[NDArray, NDArray]:
-        """Convert a linear model ``scores @ slopes``, with slopes (K, E), to the model ``rows @ weights + bias``.
+    def to_ngrams(self, coefficients: NDArray) -> tuple[NDArray, NDArray]:
+        """Convert the linear model ``scores @ coefficients`` to the model ``rows @ weights + bias``.
 
-        Return the weights (G, E) and the bias (E,). Without text weights, the outputs of the two models are equal only
-        up to the residuals of the eigenpairs.
+        The coefficients are (K, E), the weights (G, E) and the bias (E,). Without text weights, the outputs of the two
+        models are equal only up to the residuals of the eigenpairs.
         """
-        return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
+        return self.rows.T @ (self.lift @ coefficients), -self.mean @ coefficients
 
 
 def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:

@@ -98,13 +98,15 @@ class OutOfCoreComponents:
     mean: NDArray[np.float32]
     inverse_values: NDArray[np.float32]
 
-    def to_ngrams(self, slopes: NDArray) -> tuple[NDArray[np.float32], NDArray]:
-        """Convert a linear model on the components, with slopes (K, E), to weights (G, E) for X and a bias (E,)."""
-        return (self.directions @ slopes).astype(np.float32), -self.mean @ slopes
+    def to_ngrams(self, coefficients: NDArray) -> tuple[NDArray[np.float32], NDArray]:
+        """Convert a linear model on the components, with coefficients (K, E), to weights (G, E) and a bias (E,)."""
+        return (self.directions @ coefficients).astype(np.float32), -self.mean @ coefficients
 
-    def self_outputs(self, rows: WeightedRows, slopes: NDArray) -> NDArray[np.float32]:
-        """Return the contribution (texts, E) of each text to its own output in a model with slopes (K, E)."""
-        self_outputs = rows.forward((self.directions @ (self.inverse_values[:, None] * slopes)).astype(np.float32))
+    def self_outputs(self, rows: WeightedRows, coefficients: NDArray) -> NDArray[np.float32]:
+        """Return the contribution (texts, E) of each text to its own output in a model with coefficients (K, E)."""
+        self_outputs = rows.forward(
+            (self.directions @ (self.inverse_values[:, None] * coefficients)).astype(np.float32)
+        )
         return self_outputs * rows.text_weights[:, None]
 
 

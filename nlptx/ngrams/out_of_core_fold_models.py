@@ -92,7 +92,7 @@ def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     ratios = log_count_ratios(class_totals[:, : settings.classes], known.min_texts, text_counts)
     loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
     first = fit_ratios(data.blocks, data.inverse_roots, loss, ratios, data.lexicon_feature)
-    features = NgramFeatures(settings.order, settings.words, known.keys, ratios, first.slopes, first.bias)
+    features = NgramFeatures(settings.order, settings.words, known.keys, ratios, first.ratio_weights, first.bias)
     self_outputs = np.zeros((len(data.fold), width), np.float32)
     if data.components is not None and data.rows is not None:
         features, component_outputs = _with_components(features, data.components, data.rows, loss, data.importance)
@@ -115,11 +115,13 @@ def _with_components(
         The features with both models, and the contribution (texts, E) of each text to its own output in the LSA model;
         see :meth:`nlptx.ngrams.lsa.TextComponents.self_outputs`.
     """
-    slopes, bias = fit_on_components(
+    coefficients, bias = fit_on_components(
         components, rows, replace(loss, weights=np.where(rows.inverse_norms, loss.weights, 0))
     )
-    row_weights, offset = components.to_ngrams(slopes)
-    latent = np.zeros((len(importance), loss.width), np.float32)
-    latent[importance > 0] = row_weights * rows.importance[:, None]
+    row_weights, offset = components.to_ngrams(coefficients)
+    lsa_weights = np.zeros((len(importance), loss.width), np.float32)
+    lsa_weights[importance > 0] = row_weights * rows.importance[:, None]
     biases = np.concatenate([features.bias, bias + offset]).astype(np.float32)
-    return replace(features, bias=biases, latent=latent, importance=importance), components.self_outputs(rows, slopes)
+    return replace(features, bias=biases, lsa_weights=lsa_weights, importance=importance), components.self_outputs(
+        rows, coefficients
+    )

@@ -161,9 +161,9 @@ def fit_ratios(
     weights, bias = _fit(
         blocks, inverse_roots, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, lexicon_feature
     )
-    slopes, _ = to_ngrams(weights[: len(informative)])
+    ratio_weights, _ = to_ngrams(weights[: len(informative)])
     lexicon_slope = np.zeros(loss.width) if lexicon_feature is None else weights[-1]
-    return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
+    return RatioModel(ratios, ratio_weights, bias.astype(np.float32), lexicon_slope.astype(np.float32))
 
 
 def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:

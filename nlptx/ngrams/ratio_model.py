@@ -20,13 +20,13 @@ class RatioModel(NamedTuple):
 
     Args:
         ratios: (G, E) float32 log-count ratios of the n-grams.
-        slopes: (G, E) float32 ratios times the weights that were fitted for them.
+        ratio_weights: (G, E) float32 ratios times the weights that were fitted for them.
         bias: (E,) float32 bias.
         lexicon_slope: (E,) float32 weight of the lexicon feature; zeros without a lexicon.
     """
 
     ratios: NDArray[np.float32]
-    slopes: NDArray[np.float32]
+    ratio_weights: NDArray[np.float32]
     bias: NDArray[np.float32]
     lexicon_slope: NDArray[np.float32]
 
@@ -61,10 +61,10 @@ def fit_ratio_model(
         columns = sp.hstack([columns, lexicon_feature], format="csr")
         scales = np.concatenate([scales, np.ones((1, ratios.shape[1]), np.float32)])
     products, bias = fit_sparse(columns, scales, targets, text_weights)
-    slopes = np.zeros_like(ratios)
-    slopes[informative] = products[: len(informative)]
+    ratio_weights = np.zeros_like(ratios)
+    ratio_weights[informative] = products[: len(informative)]
     lexicon_slope = np.zeros_like(bias) if lexicon_feature is None else products[-1]
-    return RatioModel(ratios, slopes, bias, lexicon_slope)
+    return RatioModel(ratios, ratio_weights, bias, lexicon_slope)
 
 
 def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:

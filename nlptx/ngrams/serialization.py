@@ -22,12 +22,12 @@ from nlptx.settings import TrainSettings
 
 def feature_arrays(features: NgramFeatures, compact: bool) -> dict[str, NDArray]:
     """Return the arrays that represent n-gram features in an artifact. For ``compact``, see :func:`float_arrays`."""
-    floats = {"ratios": features.ratios, "slopes": features.slopes}
+    floats = {"ratios": features.ratios, "slopes": features.ratio_weights}
     indices: dict[str, NDArray] = {}
     if isinstance(features, SparseNgramFeatures):
         indices = {"slope_starts": features.starts, "slope_labels": features.labels}
-    if features.latent is not None and features.importance is not None:
-        floats |= {"latent": features.latent, "importance": features.importance}
+    if features.lsa_weights is not None and features.importance is not None:
+        floats |= {"latent": features.lsa_weights, "importance": features.importance}
     arrays = {**key_arrays(features.keys), "bias": features.bias, **indices}
     for name, array in floats.items():
         arrays |= float_arrays(name, array, compact)
@@ -36,7 +36,7 @@ def feature_arrays(features: NgramFeatures, compact: bool) -> dict[str, NDArray]
 
 def rounded_features(features: NgramFeatures) -> NgramFeatures:
     """Return n-gram features with numbers rounded as if they had been stored with ``compact``."""
-    names = ["ratios", "slopes"] + (["latent", "importance"] if features.latent is not None else [])
+    names = ["ratios", "ratio_weights"] + (["lsa_weights", "importance"] if features.lsa_weights is not None else [])
     changes: dict[str, Any] = {name: rounded(getattr(features, name)) for name in names}
     return replace(features, **changes)
 
@@ -52,25 +52,25 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     if "slope_starts" in artifact.arrays:
         return _read_sparse(artifact, settings, words, classes, keys)
     ratios = read_floats(artifact, "ratios", settings.compact, (len(keys), None))
-    slopes = read_floats(artifact, "slopes", settings.compact, (len(keys), width))
-    latent = importance = None
+    ratio_weights = read_floats(artifact, "slopes", settings.compact, (len(keys), width))
+    lsa_weights = importance = None
     if "latent" in artifact.arrays:
-        latent = read_floats(artifact, "latent", settings.compact, (len(keys), width))
+        lsa_weights = read_floats(artifact, "latent", settings.compact, (len(keys), width))
         importance = read_floats(artifact, "importance", settings.compact, (len(keys),))
-    bias = require_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
-    return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
+    bias = require_array(artifact, "bias", "float32", (width if lsa_weights is None else 2 * width,))
+    return NgramFeatures(settings.ngrams, words, keys, ratios, ratio_weights, bias, lsa_weights, importance)
 
 
 def _read_sparse(
     artifact: Artifact, settings: TrainSettings, words: int, classes: int, keys: NDArray[np.int64]
 ) -> SparseNgramFeatures:
-    slopes = read_floats(artifact, "slopes", settings.compact, (None,))
-    labels = require_array(artifact, "slope_labels", "int32", (len(slopes),))
+    ratio_weights = read_floats(artifact, "slopes", settings.compact, (None,))
+    labels = require_array(artifact, "slope_labels", "int32", (len(ratio_weights),))
     starts = require_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
     ratios = read_floats(artifact, "ratios", settings.compact, (len(keys), 0))
     bias = require_array(artifact, "bias", "float32", (classes,))
-    if starts[0] != 0 or starts[-1] != len(slopes) or (np.diff(starts) < 0).any():
+    if starts[0] != 0 or starts[-1] != len(ratio_weights) or (np.diff(starts) < 0).any():
         raise CorruptError("the positions of its n-gram weights are damaged")
     if (labels < 0).any() or (labels >= classes).any():
         raise CorruptError("an n-gram has a weight for a label that does not exist")
-    return SparseNgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, starts=starts, labels=labels)
+    return SparseNgramFeatures(settings.ngrams, words, keys, ratios, ratio_weights, bias, starts=starts, labels=labels)

@@ -118,10 +118,10 @@ def _linear_parts(text: Text, dy: NDArray) -> Scores:
     found = features.find(text.ids, [len(text.ids)])
     present, counts = np.unique(found[found < len(features.keys)], return_counts=True)
     weights = next(iter(projection.direct_parameters())).value @ dy[0]  # (M E,)
-    values = features.slopes[present] @ weights[: features.slopes.shape[1]] / np.sqrt(len(text.ids))
-    if features.latent is not None and features.importance is not None and len(present):
+    values = features.ratio_weights[present] @ weights[: features.ratio_weights.shape[1]] / np.sqrt(len(text.ids))
+    if features.lsa_weights is not None and features.importance is not None and len(present):
         norm = np.linalg.norm(features.importance[present])
-        values = values + features.latent[present] @ weights[features.slopes.shape[1] :] / (norm or 1)
+        values = values + features.lsa_weights[present] @ weights[features.ratio_weights.shape[1] :] / (norm or 1)
     for end, size in zip(*np.nonzero(found < len(features.keys)), strict=True):
         place = np.searchsorted(present, found[end, size])
         words = np.arange(max(end - size, 0), end + 1)

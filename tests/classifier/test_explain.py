@@ -75,7 +75,7 @@ def test_in_a_long_text_the_other_windows_keep_their_vectors(pool, length):
 def test_each_occurrence_of_a_repeated_word_has_an_effect():
     model = small_fit(ngrams=1, lsa_components=0)
     ngrams = model.ngram_features
-    word = model.vocabulary.words[int(np.abs(ngrams.slopes[:, 0]).argmax())]
+    word = model.vocabulary.words[int(np.abs(ngrams.ratio_weights[:, 0]).argmax())]
     others = [other for other in model.vocabulary.words if other != word][:6]
     once = explain(model, " ".join([word, *others])).effects[0]
     twice = explain(model, " ".join([word, *others, word])).effects[[0, -1]]

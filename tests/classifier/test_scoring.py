@@ -197,16 +197,16 @@ def test_printed_probabilities_are_0_or_1_only_if_the_originals_are():
 
 
 @pytest.mark.parametrize("size", [1e6, 1e20, 1e30, 3e38])
-@pytest.mark.parametrize("part", ["flat", "table", "head", "ffn", "slopes", "latent"])
+@pytest.mark.parametrize("part", ["flat", "table", "head", "ffn", "ratio_weights", "lsa_weights"])
 def test_huge_weights_give_finite_probabilities_or_an_error(part, size):
     model = model_of("default")
     spans = {"head": "head.W", "ffn": "encoder.block0.ffn.f.inner.W"}
     if part in spans:
         dict(model.network.parameters())[spans[part]].value[...] = size
     else:
-        array = getattr(model.ngram_features if part in ("slopes", "latent") else model, part)
+        array = getattr(model.ngram_features if part in ("ratio_weights", "lsa_weights") else model, part)
         array[...] = size * np.sign(array + 1e-30)
-    if (part, size) == ("slopes", 3e38):  # the sum over n-grams is computed in float32 and overflows
+    if (part, size) == ("ratio_weights", 3e38):  # the sum over n-grams is computed in float32 and overflows
         with pytest.raises(ArtifactError, match="overflow"):
             bits(model, random_texts(10))
         return

@@ -72,23 +72,23 @@ def test_scores_equal_those_of_a_singular_value_decomposition():
 def test_a_linear_model_of_the_scores_equals_one_of_the_ngrams():
     rows = unit_rows(random_presence(), np.ones(40, np.float32))
     components = components_of(rows, 8)
-    slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
-    weights, bias = components.to_ngrams(slopes)
+    coefficients = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
+    weights, bias = components.to_ngrams(coefficients)
     assert (weights.shape, bias.shape) == ((40, 3), (3,))
-    assert_allclose(rows @ weights + bias, components.scores @ slopes, atol=0.05)
+    assert_allclose(rows @ weights + bias, components.scores @ coefficients, atol=0.05)
 
 
 def test_outputs_without_their_own_row_use_only_the_other_texts():
     rows = unit_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
     components = components_of(rows, 6)
-    slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
-    weights, _ = components.to_ngrams(slopes)
+    coefficients = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
+    weights, _ = components.to_ngrams(coefficients)
     others = [
-        (rows[[text]] @ rows[rest].T @ (components.lift[rest] @ slopes))[0]
+        (rows[[text]] @ rows[rest].T @ (components.lift[rest] @ coefficients))[0]
         for text in range(60)
         for rest in [np.delete(np.arange(60), text)]
     ]
-    assert_allclose(rows @ weights - components.self_outputs(slopes), others, rtol=1e-3, atol=1e-4)
+    assert_allclose(rows @ weights - components.self_outputs(coefficients), others, rtol=1e-3, atol=1e-4)
 
 
 def test_the_number_of_threads_does_not_change_the_components():
@@ -121,14 +121,14 @@ def test_the_gradient_vanishes_at_the_linear_solution(classes):
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(80, 6)).astype(np.float32)
     targets = rng.integers(0, classes, 80)
-    slopes, bias = fit_dense(scores, targets, 1 if classes == 2 else classes)
-    z = scores @ slopes + bias
+    coefficients, bias = fit_dense(scores, targets, 1 if classes == 2 else classes)
+    z = scores @ coefficients + bias
     if classes == 2:
         error = 1 / (1 + np.exp(-z)) - targets[:, None]
     else:
         p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
         error = p - np.eye(classes)[targets]
-    assert_allclose(scores.T @ error + slopes / COMPONENT_INVERSE_PENALTY, 0, atol=2e-2)
+    assert_allclose(scores.T @ error + coefficients / COMPONENT_INVERSE_PENALTY, 0, atol=2e-2)
     assert_allclose(error.sum(axis=0), 0, atol=2e-2)
 
 
@@ -174,8 +174,8 @@ def test_text_features_are_the_outputs_of_both_linear_models(classes):
     ids = np.array(texts[7] + [3, 4])
     is_present = np.isin(final.keys, ngram_keys(ids, 2, 30))
     row = final.importance * is_present
-    of_ratios = is_present @ final.slopes / len(ids) ** 0.5 + final.bias[:width]
-    of_components = is_present @ final.latent / np.linalg.norm(row) + final.bias[width:]
+    of_ratios = is_present @ final.ratio_weights / len(ids) ** 0.5 + final.bias[:width]
+    of_components = is_present @ final.lsa_weights / np.linalg.norm(row) + final.bias[width:]
     assert_allclose(final.of(ids).text_features, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
 
 
@@ -235,8 +235,8 @@ def test_short_phrases_among_long_texts_train_only_the_ratio_model():
     texts, targets = random_texts(60)
     phrases = [[number % 30] for number in range(20)]
     (one, _), (other, _) = (fit_features(texts + phrases, targets + [label] * 20) for label in (0, 1))
-    assert_array_equal(one.latent, other.latent)
-    assert (one.slopes != other.slopes).any()
+    assert_array_equal(one.lsa_weights, other.lsa_weights)
+    assert (one.ratio_weights != other.ratio_weights).any()
     assert (
         one.of(np.array([3])).text_features[1] != one.bias[1]
     )  # the LSA model has learned this word from the long texts
@@ -254,6 +254,6 @@ def test_the_number_of_threads_changes_no_bit():
     (one, train_features), (two, others) = (
         fit_features(texts, targets, unlabelled=unlabelled_texts, threads=threads) for threads in (1, 2)
     )
-    for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
+    for name in ("keys", "ratios", "ratio_weights", "bias", "lsa_weights", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(train_features, others, strict=True))

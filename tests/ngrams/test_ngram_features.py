@@ -342,10 +342,12 @@ def test_features_of_a_new_text_use_the_linear_model_of_all_texts(classes):
     presence = np.array([np.isin(final.keys, ngram_keys(np.array(ids), 3, 6)) for ids in texts], np.float32)
     has_ratio = (final.ratios != 0).all(axis=1)
     presence /= np.sqrt([[len(ids)] for ids in texts], dtype=np.float32)
-    assert (final.slopes[~has_ratio] == 0).all()
-    assert_stationary(presence[:, has_ratio], final.ratios[has_ratio], targets, final.slopes[has_ratio], final.bias)
+    assert (final.ratio_weights[~has_ratio] == 0).all()
+    assert_stationary(
+        presence[:, has_ratio], final.ratios[has_ratio], targets, final.ratio_weights[has_ratio], final.bias
+    )
     text_features = [final.of(np.array(ids)).text_features for ids in texts]
-    assert_allclose(text_features, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
+    assert_allclose(text_features, presence @ final.ratio_weights + final.bias, rtol=1e-5, atol=1e-6)
 
 
 @both
@@ -368,7 +370,7 @@ def test_an_ngram_counts_once_per_text():
     (one, _), (other, _) = (fit_features(part, targets, 2, order=1, min_texts=1) for part in texts)
     assert_array_equal(one.keys, other.keys)
     assert_array_equal(one.ratios, other.ratios)
-    assert_array_equal(one.slopes, other.slopes)
+    assert_array_equal(one.ratio_weights, other.ratio_weights)
     assert_array_equal(one.of(np.array([0, 1, 0])).text_features, one.of(np.array([0, 1, 1])).text_features)
 
 
@@ -412,7 +414,7 @@ def test_features_do_not_depend_on_the_number_of_threads(classes):
     (one, train_features), (two, others) = (
         fit_features(texts, targets, classes, threads=threads) for threads in (1, 2)
     )
-    for name in ("keys", "ratios", "slopes", "bias"):
+    for name in ("keys", "ratios", "ratio_weights", "bias"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(same(a, b) for a, b in zip(train_features, others, strict=True))
 

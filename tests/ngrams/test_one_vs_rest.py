@@ -129,7 +129,7 @@ def test_workers_do_not_change_the_features(processes):
         fit_sparse_features(texts, targets, shape(), np.random.default_rng(1), Workers(jobs, processes=processes))
         for jobs in (1, 2)
     )
-    assert_array_equal(one[0].slopes, two[0].slopes)
+    assert_array_equal(one[0].ratio_weights, two[0].ratio_weights)
     for x, y in zip(one[1], two[1], strict=True):
         assert_array_equal(x.text_features, y.text_features)
 

@@ -149,9 +149,9 @@ def test_the_models_equal_those_for_few_texts(targets, width, weights, budget, m
     used = np.ones(len(TEXTS)) if weights is None else weights
     found = fit_ratios(blocks, ROOT, TextLoss(targets, np.where(inside, used, 0), width), ratios, None)
     rows = sp.csr_matrix(dense_presence(TEXTS, KEYS) * ROOT[:, None])[inside]
-    slopes, bias = fit_sparse(rows, ratios, targets[inside], None if weights is None else weights[inside])
-    assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.02)
-    assert not found.slopes[::3].any()
+    coefficients, bias = fit_sparse(rows, ratios, targets[inside], None if weights is None else weights[inside])
+    assert_allclose(rows @ found.ratio_weights + found.bias, rows @ coefficients + bias, atol=0.02)
+    assert not found.ratio_weights[::3].any()
     assert not found.lexicon_slope.any()
 
 
@@ -164,7 +164,7 @@ def test_the_model_with_a_lexicon_equals_that_for_few_texts(budget, monkeypatch)
     found = fit_ratios(blocks_of(TEXTS, KEYS, budget), ROOT, loss, ratios, lexicon_feature.astype(np.float32))
     rows = sp.csr_matrix(np.hstack([dense_presence(TEXTS, KEYS) * ROOT[:, None], lexicon_feature]))
     products, bias = fit_sparse(rows, np.vstack([ratios, [[1]]]).astype(np.float32), TARGETS % 2)
-    assert_allclose(rows[:, :-1] @ found.slopes, rows[:, :-1] @ products[:-1], atol=0.02)
+    assert_allclose(rows[:, :-1] @ found.ratio_weights, rows[:, :-1] @ products[:-1], atol=0.02)
     assert_allclose(found.lexicon_slope, products[-1], atol=0.02)
     assert_allclose(found.bias, bias, atol=0.02)
 
@@ -198,9 +198,9 @@ def test_the_components_are_principal_components(weights, budget):
     directions = found.directions / np.linalg.norm(found.directions, axis=0)
     captured = np.trace(directions.T @ x.T @ (w[:, None] * x) @ directions)
     assert captured > 0.98 * values[:every].sum()
-    slopes = RNG.normal(size=(every, 1))
-    of_rows, offset = found.to_ngrams(slopes)
-    assert_allclose(x @ of_rows + offset, scores @ slopes, rtol=1e-3, atol=1e-3)
+    coefficients = RNG.normal(size=(every, 1))
+    of_rows, offset = found.to_ngrams(coefficients)
+    assert_allclose(x @ of_rows + offset, scores @ coefficients, rtol=1e-3, atol=1e-3)
 
 
 def test_the_model_on_components_equals_that_for_few_texts(budget):
@@ -209,17 +209,17 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
     components = find_components_out_of_core([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     inside = np.arange(len(TEXTS)) % 4 > 0
     loss = TextLoss(TARGETS, np.where(inside & (rows.inverse_norms > 0), WEIGHTS, 0), 3)
-    slopes, bias = fit_on_components(components, rows, loss)
+    coefficients, bias = fit_on_components(components, rows, loss)
     scores = (unit_rows(TEXTS, importance) @ components.directions - components.mean).astype(np.float32)
     used = inside & (rows.inverse_norms > 0)
     expected, expected_bias = fit_dense(scores[used], TARGETS[used], 3, WEIGHTS[used])
-    assert_allclose(scores @ slopes + bias, scores @ expected + expected_bias, atol=0.01)
+    assert_allclose(scores @ coefficients + bias, scores @ expected + expected_bias, atol=0.01)
 
 
 def test_what_a_text_contributes_to_its_own_output(budget):
-    # Let V be all eigenvectors of X'X, L their eigenvalues, and b the slopes of a linear model on the components. Then
-    # the weights of the n-grams are w = X' (X V L^-1 b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its
-    # own output, because x_t has unit norm.
+    # Let V be all eigenvectors of X'X, L their eigenvalues, and b the coefficients of a linear model on the components.
+    # Then the weights of the n-grams are w = X' (X V L^-1 b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to
+    # its own output, because x_t has unit norm.
     importance = np.ones(len(KEYS), np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
     x = unit_rows(TEXTS, importance)
@@ -228,10 +228,10 @@ def test_what_a_text_contributes_to_its_own_output(budget):
     components = OutOfCoreComponents(
         vectors[:, kept].astype(np.float32), np.zeros(kept.sum(), np.float32), (1 / values[kept]).astype(np.float32)
     )
-    slopes = RNG.normal(size=(kept.sum(), 2))
-    own = components.self_outputs(rows, slopes)
+    coefficients = RNG.normal(size=(kept.sum(), 2))
+    own = components.self_outputs(rows, coefficients)
     without = x.T @ own - 0  # the sum of the contributions of all texts to the weights
-    assert_allclose(without, components.to_ngrams(slopes)[0], atol=1e-3)
+    assert_allclose(without, components.to_ngrams(coefficients)[0], atol=1e-3)
 
 
 def no_components(rows):
@@ -273,7 +273,7 @@ def test_the_features_are_close_to_those_for_few_texts(case, both):
     (few, of_few), (many, of_many) = both(TEXTS, targets, shape, OTHERS, text_weights=weights, lexicon=lexicon)
     assert_array_equal(many.keys, few.keys)
     assert_allclose(many.ratios, few.ratios, rtol=1e-5)
-    assert (many.latent is None) == (few.latent is None)
+    assert (many.lsa_weights is None) == (few.lsa_weights is None)
     for mine, theirs in zip(of_many, of_few, strict=True):
         assert_allclose(mine.token_features, theirs.token_features, rtol=1e-4, atol=1e-6)
         assert mine.text_features.shape == theirs.text_features.shape
@@ -299,7 +299,14 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
     def arrays(workers, budget):
         given = shape, np.random.default_rng(3), OTHERS[:20], workers
         features, of_texts = fit_ngram_features(texts, TARGETS[:40], *given, budget=budget)
-        found = [features.keys, features.ratios, features.slopes, features.bias, features.latent, features.importance]
+        found = [
+            features.keys,
+            features.ratios,
+            features.ratio_weights,
+            features.bias,
+            features.lsa_weights,
+            features.importance,
+        ]
         return [array.tobytes() for array in [*found, of_texts.text_features()]]
 
     expected = arrays(SERIAL, None)

@@ -105,7 +105,7 @@ def test_with_many_texts_the_model_is_about_as_good(monkeypatch):
     for limit in (10**6, 0):
         monkeypatch.setattr(cross_fit, "MANY_TEXTS", limit)
         model = nlptx.fit(texts, names, small_embeddings(), settings)
-        assert (model.ngram_features.latent != 0).any()
+        assert (model.ngram_features.lsa_weights != 0).any()
         accuracies.append(np.mean(np.array(model.predict(tested)) == truth))
     assert min(accuracies) > 0.85
     assert abs(accuracies[0] - accuracies[1]) < 0.02

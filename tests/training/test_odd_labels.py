@@ -266,7 +266,7 @@ def test_the_number_of_workers_does_not_change_a_model_of_many_labels():
     settings = TrainSettings(epochs=1, width=0, blocks=1)
     one, two = (nlptx.fit(*given, settings, jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.flat, two.flat)
-    assert np.array_equal(one.ngram_features.slopes, two.ngram_features.slopes)
+    assert np.array_equal(one.ngram_features.ratio_weights, two.ngram_features.ratio_weights)
 
 
 def test_ngram_features_are_possible_up_to_a_vocabulary_size(monkeypatch):

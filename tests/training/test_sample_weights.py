@@ -88,12 +88,12 @@ def test_components_of_texts(monkeypatch):
     theirs = find_components(rows[twice], 3, np.random.default_rng(1), SERIAL)
     signs = np.sign((ours.scores[twice] * theirs.scores).sum(axis=0))
     assert_allclose(ours.scores[twice] * signs, theirs.scores, atol=1e-3)
-    slopes = np.array([[1.0], [-2.0], [0.5]], np.float32)
-    for mine, other in zip(ours.to_ngrams(slopes * signs[:, None]), theirs.to_ngrams(slopes), strict=True):
+    coefficients = np.array([[1.0], [-2.0], [0.5]], np.float32)
+    for mine, other in zip(ours.to_ngrams(coefficients * signs[:, None]), theirs.to_ngrams(coefficients), strict=True):
         assert_allclose(mine, other, atol=1e-3)
     # The contribution of a row to its own output includes the contribution of its duplicate.
-    own = theirs.self_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
-    assert_allclose(ours.self_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
+    own = theirs.self_outputs(coefficients)[np.searchsorted(twice, np.arange(30))]
+    assert_allclose(ours.self_outputs(coefficients * signs[:, None]), own * weights[:, None], atol=1e-3)
 
 
 def test_components_of_texts_with_very_small_weights_are_finite():
@@ -122,8 +122,8 @@ def test_ngram_features_of_new_texts(classes, monkeypatch):
     assert_array_equal(ours.keys, theirs.keys)
     assert_allclose(ours.importance, theirs.importance, rtol=1e-6)
     assert_allclose(ours.ratios, theirs.ratios, atol=1e-6)
-    assert_allclose(ours.slopes, theirs.slopes, atol=2e-3)
-    assert_allclose(ours.latent, theirs.latent, atol=2e-3)
+    assert_allclose(ours.ratio_weights, theirs.ratio_weights, atol=2e-3)
+    assert_allclose(ours.lsa_weights, theirs.lsa_weights, atol=2e-3)
     assert_allclose(ours.bias, theirs.bias, atol=5e-3)
 
 
