@@ -81,7 +81,7 @@ class Report:
         return f"<Report: {self.texts:,} text{'s' * (self.texts != 1)}, accuracy {self.accuracy:.2%}{loss}>"
 
 
-def evaluate(
+def compute_report(
     probabilities: NDArray[np.float64] | None,
     targets: NDArray[np.int64],
     labels: Sequence[Any],

@@ -79,7 +79,7 @@ def same_folds(monkeypatch):
 @pytest.fixture
 def files(monkeypatch):
     """A list that receives every temporary file opened because of a memory limit."""
-    from nlptx.io.spill import MemoryBudget
+    from nlptx.io.memory_budget import MemoryBudget
 
     opened = []
     original = MemoryBudget.file

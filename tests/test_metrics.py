@@ -9,8 +9,8 @@ import pytest
 from nlptx.metrics import (
     calibration_error,
     calibration_noise_floor,
+    compute_report,
     confusion_matrix,
-    evaluate,
     log_loss,
     roc_auc,
     wilson_interval,
@@ -146,7 +146,7 @@ def test_confusion_counts_each_pair():
 def test_the_report_equals_metrics_computed_by_hand(seed):
     probabilities, targets = random_case(seed)
     labels = ["a", "b", "c"]
-    report = evaluate(probabilities, targets, labels, ordered=True)
+    report = compute_report(probabilities, targets, labels, ordered=True)
     guesses = [max(range(3), key=lambda label: row[label]) for row in probabilities.tolist()]
     pairs = list(zip(targets.tolist(), guesses, strict=True))
     assert report.texts == 40
@@ -172,23 +172,23 @@ def test_predictions_need_not_be_the_most_probable_labels():
     """Calibration is computed from the probability of the predicted label."""
     probabilities, targets = random_case(1)
     predicted = np.random.default_rng(2).integers(3, size=40)
-    report = evaluate(probabilities, targets, ["a", "b", "c"], ordered=True, predicted=predicted)
+    report = compute_report(probabilities, targets, ["a", "b", "c"], ordered=True, predicted=predicted)
     assert report.accuracy == np.mean(predicted == targets)
     assert report.balanced_accuracy == pytest.approx(np.mean([np.mean(predicted[targets == c] == c) for c in range(3)]))
     assert report.mean_absolute_error == pytest.approx(np.abs(predicted - targets).mean())
     assert report.ece == pytest.approx(ece_by_bins(probabilities[range(40), predicted], predicted == targets, 15))
-    assert report.log_loss == evaluate(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
+    assert report.log_loss == compute_report(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
 
 
 def test_the_calibration_error_leaves_out_texts_without_a_predicted_label():
     probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
-    report = evaluate(probabilities, np.array([0, 1]), ["a", "b"], ordered=False, predicted=np.array([0, -1]))
+    report = compute_report(probabilities, np.array([0, 1]), ["a", "b"], ordered=False, predicted=np.array([0, -1]))
     assert report.ece == pytest.approx(0.1)
 
 
 def test_a_class_without_texts_is_excluded_from_the_means():
     probabilities = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])
-    report = evaluate(probabilities, np.array([0, 1, 1]), ["a", "b", "c"], ordered=False)
+    report = compute_report(probabilities, np.array([0, 1, 1]), ["a", "b", "c"], ordered=False)
     absent = report.classes[2]
     assert (absent.texts, absent.precision, absent.recall, absent.f1) == (0, 0, 0, 0)
     assert math.isnan(absent.auc)
@@ -198,7 +198,7 @@ def test_a_class_without_texts_is_excluded_from_the_means():
 
 
 def test_auc_is_nan_if_all_texts_have_the_same_class():
-    report = evaluate(np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]), ["a", "b"], ordered=True)
+    report = compute_report(np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]), ["a", "b"], ordered=True)
     assert math.isnan(report.auc)
     assert (report.accuracy, report.majority) == (0.5, 1.0)
     assert report.macro_f1 == pytest.approx(2 / 3)

@@ -30,8 +30,8 @@ from nlptx.artifacts.npy import DTYPES, read_array, write_array
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
 from nlptx.settings import SEED
 from nlptx.version import __version__
 

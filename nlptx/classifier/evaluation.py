@@ -13,8 +13,7 @@ from nlptx.classifier.label_sets import LabelSet, find_label_sets, list_label_se
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
-from nlptx.metrics import Report
-from nlptx.metrics import evaluate as compute_report
+from nlptx.metrics import Report, compute_report
 from nlptx.runtime.workers import Workers
 from nlptx.settings.argument_checks import check_iterable, check_one_label_each, check_type, list_texts
 

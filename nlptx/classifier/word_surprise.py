@@ -11,9 +11,9 @@ in every language, so without q a line of program code would seem familiar becau
 matter, so terms that are the same for all words are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol,
 where W and S are the numbers of distinct words and symbols that were counted. For an unknown symbol, log(W / S) is not
 added. For an unknown word without digits that is not a symbol, s also depends on the spelling of the word; see
-:class:`nlptx.classifier.spelling.Spelling`. The spelling of words with digits, such as "wrt54g", is unusual in every
-language, so it is not examined. If the tokenizer marks negated words, a marked word that is unknown is as surprising as
-the same word without the mark.
+:mod:`nlptx.classifier.byte_bigrams`. The spelling of words with digits, such as "wrt54g", is unusual in every language,
+so it is not examined. If the tokenizer marks negated words, a marked word that is unknown is as surprising as the same
+word without the mark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.spelling import Spelling
+from nlptx.classifier.byte_bigrams import ByteBigramModel
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.vocabulary import Vocabulary, as_text
@@ -62,9 +62,9 @@ class WordSurprise:
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
-    def _spelling(self) -> Spelling:
+    def _spelling(self) -> ByteBigramModel:
         # Computed on first use, because this takes a few milliseconds and many inputs do not need it.
-        return Spelling([word for word in self._vocabulary.words if not self._is_negated(word)])
+        return ByteBigramModel([word for word in self._vocabulary.words if not self._is_negated(word)])
 
     def _is_negated(self, word: str) -> bool:
         return self._vocabulary.tokenizer.marks_negation and is_marked(word)

@@ -17,7 +17,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.partitioning import partition_inputs, partition_size
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 

@@ -8,7 +8,7 @@ from nlptx.cli.cluster_options import ClusterOptions
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.pca.fit import check_counts, product_dtype, settings_in_effect
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import automatic, basis_bytes

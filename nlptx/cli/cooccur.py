@@ -105,7 +105,7 @@ def cooccur(
     from nlptx.cooccurrence.count import count_corpus
     from nlptx.cooccurrence.count_shard import count_shard, read_word_list
     from nlptx.corpus.corpus import Corpus
-    from nlptx.io.spill import MemoryBudget
+    from nlptx.io.memory_budget import MemoryBudget
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 

@@ -11,11 +11,11 @@ import click
 
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
+from nlptx.cli.experiment_options import ExperimentOptions, experiment_options, read_experiment
+from nlptx.cli.fold_predictions import write_predictions
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.number_types import CountRange, NumberRange
 from nlptx.cli.options import CommonOptions, common_options
-from nlptx.cli.out_of_fold import write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reporter import Reporter, print_json

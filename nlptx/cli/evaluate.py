@@ -9,7 +9,7 @@ from functools import partial
 
 import click
 
-from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
+from nlptx.cli.abstention_options import Abstention, abstention_options, draw_coverage
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.conflicts import Conflict

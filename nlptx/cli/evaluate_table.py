@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from nlptx.cli.abstention import draw_coverage
+from nlptx.cli.abstention_options import draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.page_options import this_command

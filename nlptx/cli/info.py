@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli.abstention import attainable_errors
+from nlptx.cli.abstention_options import attainable_errors
 from nlptx.cli.charts import curve
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names

@@ -41,7 +41,7 @@ def merge(
     stage = StageRun(common, output, parts)
     from nlptx.artifacts import container
     from nlptx.cooccurrence.merge_parts import merge_parts, merge_words
-    from nlptx.io.spill import MemoryBudget
+    from nlptx.io.memory_budget import MemoryBudget
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 

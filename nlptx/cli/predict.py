@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
+from nlptx.cli.abstention_options import Abstention, abstention_options, coverage_note
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin

@@ -145,7 +145,7 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
-        from nlptx.io.spill import MemoryBudget
+        from nlptx.io.memory_budget import MemoryBudget
         from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit

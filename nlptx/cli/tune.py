@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
-from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
+from nlptx.cli.experiment_options import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.number_types import CountRange, NumberRange
 from nlptx.cli.options import CommonOptions, common_options, output_option

@@ -23,7 +23,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.shard import Shard
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream

@@ -38,7 +38,7 @@ from nlptx.cooccurrence.parts import WordList
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.window_pairs import unit_weights
 from nlptx.corpus.partition import Partition
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -23,7 +23,7 @@ from nlptx.cluster.cluster_workers import ClusterWorkers
 from nlptx.cluster.stored import Stored
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.pca.fit import fit_operator, settings_in_effect
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.symmetry import check_stored_symmetric

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.artifacts.validation import require_array
 from nlptx.cooccurrence.window_pairs import SparseRows
-from nlptx.io.spill import SpilledArray
+from nlptx.io.memory_budget import SpilledArray
 
 KIND = "piece"
 

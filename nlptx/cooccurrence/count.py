@@ -13,7 +13,7 @@ from nlptx.cooccurrence.parallel_count import count_pairs
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.window_pairs import PairCounter, unit_weights
 from nlptx.errors import DataError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream

@@ -11,7 +11,7 @@ from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.parts import PAIRS, WORDS, TokenPart, WordList, check_complete, shard_details
 from nlptx.corpus.shard import Shard
 from nlptx.errors import DataError, SettingsError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 

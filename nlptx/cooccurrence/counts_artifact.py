@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.io.spill import SpilledArray
+from nlptx.io.memory_budget import SpilledArray
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary
 

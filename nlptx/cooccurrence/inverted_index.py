@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.io.spill import SpilledArray
+from nlptx.io.memory_budget import SpilledArray
 from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.workers import Workers
 

@@ -18,8 +18,8 @@ from nlptx.artifacts.validation import checked_before_saving
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND, index_type, matrix_artifact
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 from nlptx.settings.argument_checks import check_natural, check_settings, iterate_texts

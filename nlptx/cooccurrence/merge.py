@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.cooccurrence.spilled_matrix import BYTES_PER_ENTRY, SpilledMatrix
 from nlptx.cooccurrence.window_pairs import SparseRows
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 
 

@@ -27,8 +27,8 @@ from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.window_pairs import SparseRows, unit_weights
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError, SettingsError
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import is_same_file
-from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream

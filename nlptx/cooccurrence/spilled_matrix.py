@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.cooccurrence.window_pairs import SparseRows
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 
 # Number of bytes per entry: 4 for the column index (int32), and 8 for the sum (float64).
 BYTES_PER_ENTRY = 12

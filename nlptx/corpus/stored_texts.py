@@ -9,8 +9,8 @@ from typing import Self, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 
 # Number of bytes that the buffer collects before they are appended to the stored texts.
 _BUFFER_SIZE = 1 << 20

@@ -23,7 +23,7 @@ from nlptx.runtime.progress import counted
 from nlptx.settings.argument_checks import check_iterable, check_type
 
 if TYPE_CHECKING:
-    from nlptx.io.spill import MemoryBudget
+    from nlptx.io.memory_budget import MemoryBudget
 
 # Splits that training reads by default if a corpus has the folders train, test and unsup. Texts in unsup need no label.
 TRAINING_SPLITS = ("train", "unsup")

@@ -21,7 +21,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
-from nlptx.metrics import Report, evaluate
+from nlptx.metrics import Report, compute_report
 from nlptx.runtime.workers import Workers
 
 # Class number for a text without a prediction, such as a text for which another program answered "?".
@@ -130,7 +130,9 @@ def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetR
         unknown = [math.nan] * len(names)
         sets = given.probabilities, given.targets, given.predicted, given.confidence
         return report_sets(*sets, names, unknown, given.correct, given.answered)
-    return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
+    return compute_report(
+        given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence
+    )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Self, SupportsIndex, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.io.spill import MemoryBudget, SpilledArray
+from nlptx.io.memory_budget import MemoryBudget, SpilledArray
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.array_bytes import bytes_to_arrays
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch, batch_of
 from nlptx.ngrams.extension import with_ngrams

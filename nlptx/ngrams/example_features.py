@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex, hash_keys
 from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of

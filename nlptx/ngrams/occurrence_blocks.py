@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.io.spill import MemoryBudget, SpilledArray
+from nlptx.io.memory_budget import MemoryBudget, SpilledArray
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.occurrences import NgramSets
 from nlptx.pca.pairwise_sum import pairwise_sum

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted

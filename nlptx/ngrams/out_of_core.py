@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch, batch_of
 from nlptx.ngrams.feature_settings import (
     FeatureSettings,

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, step_counter
 from nlptx.ngrams.features import NgramFeatures

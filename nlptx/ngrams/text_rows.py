@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,

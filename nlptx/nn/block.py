@@ -24,15 +24,15 @@ class Residual(Layer):
     Args:
         sublayer: the layer f.
         width: D, the width of the model.
-        order: ``post``, as in the original transformer (Vaswani et al. 2017), or ``pre``.
+        norm_position: ``post``, as in the original transformer (Vaswani et al. 2017), or ``pre``.
         gain: whether the norm learns a gain and a bias.
         dropout: fraction of the output entries of f that are dropped during training.
     """
 
-    def __init__(self, sublayer: Layer, width: int, order: str, gain: bool, dropout: float) -> None:
+    def __init__(self, sublayer: Layer, width: int, norm_position: str, gain: bool, dropout: float) -> None:
         self.sublayer = sublayer
         self.norm = LayerNorm(width, gain)
-        self.pre = order == "pre"
+        self.pre = norm_position == "pre"
         self.dropout = Dropout(dropout)
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
@@ -76,16 +76,16 @@ class EncoderBlock(Layer):
         attention: layer from (N, D) to (N, D), such as :class:`.MultiHeadAttention`.
         feed_forward: layer from (N, D) to (N, D), such as :class:`.FeedForward`.
         width: D, the width of the model.
-        order: ``post`` or ``pre`` (see :class:`Residual`).
+        norm_position: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.
         dropout: fraction of the output entries of ``attention`` and ``feed_forward`` that are dropped during training.
     """
 
     def __init__(
-        self, attention: Layer, feed_forward: Layer, width: int, order: str, gain: bool, dropout: float
+        self, attention: Layer, feed_forward: Layer, width: int, norm_position: str, gain: bool, dropout: float
     ) -> None:
-        self.attention = Residual(attention, width, order, gain, dropout)
-        self.feed_forward = Residual(feed_forward, width, order, gain, dropout)
+        self.attention = Residual(attention, width, norm_position, gain, dropout)
+        self.feed_forward = Residual(feed_forward, width, norm_position, gain, dropout)
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
         return (("attention", self.attention), ("ffn", self.feed_forward))

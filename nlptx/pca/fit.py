@@ -15,8 +15,8 @@ from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
 from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 
 # Function that returns a stored slice. Several threads may call this function at the same time.
 Load = Callable[[], sp.csr_matrix]

@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
-from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
+from nlptx.regions.max_pooling import WordGradient, response_gradient, strongest, word_gradient
+from nlptx.regions.region_ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.region_vectors import Regions, region_vectors, regions_at
-from nlptx.regions.winners import WordGradient, response_gradient, strongest, word_gradient
 from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to

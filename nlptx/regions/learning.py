@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from nlptx.nn.losses import Loss
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import BAG, RegionNgrams
+from nlptx.regions.max_pooling import WordGradient
+from nlptx.regions.region_ngrams import BAG, RegionNgrams
 from nlptx.regions.stored_regions import StoredRegions
-from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
 # Training schedules: (number of epochs, number of texts per step). _SCHEDULE_FOR_FEW is used if there are at most

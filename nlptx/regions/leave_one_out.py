@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import AROUND, REACH
+from nlptx.regions.region_ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
 # Number of left-out words whose changed regions are computed together.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.regions.ngrams import RegionNgrams, rows_of
+from nlptx.regions.region_ngrams import RegionNgrams, rows_of
 
 # Number added to the squared norm of the sum of the n-gram vectors, to avoid a division by 0 in a region without a
 # known n-gram.

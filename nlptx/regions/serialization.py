@@ -19,7 +19,7 @@ from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import BAG, RegionNgrams
+from nlptx.regions.region_ngrams import BAG, RegionNgrams
 
 _PREFIX = "region_"
 _BLOCK_FLOATS = ("table", "word_vectors", "word_weights")

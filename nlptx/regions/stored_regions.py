@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.regions.ngrams import BAG, RegionNgrams
+from nlptx.regions.region_ngrams import BAG, RegionNgrams
 from nlptx.regions.region_vectors import Regions, regions_of
 from nlptx.regions.spacing import in_groups
 from nlptx.runtime.slices import ranges

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.regions.ngrams import BAG
+from nlptx.regions.region_ngrams import BAG
 
 
 class WordResponses:

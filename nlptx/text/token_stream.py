@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.processes import is_only_thread
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, group_by_size

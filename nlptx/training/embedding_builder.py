@@ -14,8 +14,8 @@ from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, SettingsError
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_pca, limit_components
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers

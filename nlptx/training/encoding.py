@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
 from nlptx.settings import AUTOMATIC, DEFAULT_MEMORY, TrainSettings

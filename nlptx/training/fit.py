@@ -13,8 +13,8 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.model_file import round_like_file
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError, SettingsError
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.argument_checks import check_natural, check_seed, check_settings, check_type

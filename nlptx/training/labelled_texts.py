@@ -20,7 +20,7 @@ from nlptx.classifier.label_types import Label, find_labels, labels_by_name, lis
 from nlptx.corpus.document import check_separator
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.settings.argument_checks import (
     check_iterable,
     check_lexicon,

@@ -26,7 +26,7 @@ from nlptx.ngrams.feature_settings import groups_of
 from nlptx.regions import RegionClassifier, RegionNgrams
 from nlptx.regions.contexts import context_weights
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
-from nlptx.regions.vectors import fit_vectors
+from nlptx.regions.ngram_vectors import fit_vectors
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings

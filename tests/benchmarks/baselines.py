@@ -24,7 +24,7 @@ from folds import folds, pool
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
-from nlptx.metrics import evaluate
+from nlptx.metrics import compute_report
 from nlptx.training.labels import order_labels
 
 FOLDS, SEED = 5, 1
@@ -87,7 +87,7 @@ def score(method: str, data: Data, archive: Path, shared: Path) -> dict[str, Any
     clock = time.perf_counter()
     for task, true in tasks(data, archive, shared):
         answer = METHODS[method](task)
-        report = asdict(evaluate(answer.probabilities, true, task.labels, task.ordered))
+        report = asdict(compute_report(answer.probabilities, true, task.labels, task.ordered))
         del report["classes"], report["confusion"]
         if not answer.sure:
             report.update(log_loss=None, ece=None)

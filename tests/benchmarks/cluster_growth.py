@@ -31,7 +31,7 @@ from nlptx.cluster.counting import count_partitions
 from nlptx.cluster.worker import Requirements
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partitioning import partition_inputs
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 

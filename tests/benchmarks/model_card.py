@@ -15,7 +15,7 @@ from nlptx.classifier.model import Model
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
-from nlptx.metrics import Report, evaluate
+from nlptx.metrics import Report, compute_report
 
 # Maximum text length, in words, for each row of the table that shows accuracy by length.
 LENGTHS = (100, 200, 400, 800)
@@ -29,7 +29,7 @@ def read(path: str) -> tuple[list[str], list[str]]:
 
 def report_on(model: Model, probabilities: np.ndarray, labels: list[str]) -> Report:
     targets = np.array([model.labels.index(label) for label in labels])
-    return evaluate(probabilities, targets, model.labels, True)
+    return compute_report(probabilities, targets, model.labels, True)
 
 
 def share(report: Report) -> str:

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from reviews import make_reviews, small_fit
 
 import nlptx
+from nlptx.classifier.byte_bigrams import ByteBigramModel
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
-from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import TokenIds, encode_tokens
 from nlptx.classifier.word_surprise import WordSurprise
@@ -79,7 +79,7 @@ def test_the_surprise_of_an_unknown_word_depends_on_its_spelling():
         [b"thathat", b"zq", b"qzqz" * 99]
     )
     assert surprise[0] < surprise[1] < surprise[2] == 8 - np.log(2)
-    spelling, known = Spelling(words), [word.encode() for word in words]
+    spelling, known = ByteBigramModel(words), [word.encode() for word in words]
     assert_allclose(spelling.surprise(known), [spelling.surprise([word])[0] for word in known])
     assert_allclose(spelling.surprise(known).sum(), 0, atol=1e-12)
 

@@ -16,7 +16,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partitioning import partition_inputs
 from nlptx.errors import CorruptError, DataError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 

@@ -24,7 +24,7 @@ from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text import blocks, token_stream

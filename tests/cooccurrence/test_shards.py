@@ -17,7 +17,7 @@ from nlptx.cooccurrence.merge_parts import merge_parts, merge_words
 from nlptx.corpus import shard as shard_module
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError, SettingsError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import SERIAL
 from nlptx.settings import CountSettings
 from nlptx.text.blocks import as_lines

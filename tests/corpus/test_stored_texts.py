@@ -9,7 +9,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 
 TEXTS = ["", "a film", "Łódź \U0001f600", "two\nlines\r", "\udcff lone", "x" * 300, "\0", "end"]
 limits = pytest.mark.parametrize("memory", [1, 800, 1 << 30])

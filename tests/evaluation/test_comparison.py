@@ -15,7 +15,7 @@ from nlptx.evaluation.comparison import compare_predictions, group_numbers
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions, evaluate_predictions
 from nlptx.evaluation.significance import mcnemar, sign_flip_test, texts_needed
 from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
-from nlptx.metrics import evaluate, wilson_interval
+from nlptx.metrics import compute_report, wilson_interval
 
 
 def made(source, targets, predicted, names=("neg", "pos"), probabilities=None):
@@ -105,7 +105,7 @@ def test_measures_are_those_of_evaluate():
     predictions = random_pair()
     comparison = compare_predictions(predictions, resamples=500)
     for candidate, each in zip(comparison.candidates, predictions, strict=True):
-        report = evaluate(each.probabilities, each.targets, each.label_names, False, each.predicted)
+        report = compute_report(each.probabilities, each.targets, each.label_names, False, each.predicted)
         assert candidate.accuracy == pytest.approx(report.accuracy)
         assert candidate.macro_f1 == pytest.approx(report.macro_f1)
         assert candidate.log_loss == pytest.approx(report.log_loss)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.ngrams import ngram_ids, occurrences
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
 from nlptx.ngrams.occurrences import document_frequencies, matrix_from_columns, ngrams_of_texts, presence_matrix

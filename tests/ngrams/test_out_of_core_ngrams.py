@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams import cross_fit, feature_settings, occurrence_blocks, occurrences, out_of_core, out_of_core_models
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings

@@ -13,7 +13,7 @@ from nlptx.cooccurrence import stored_matrix
 from nlptx.cooccurrence.matrix import count
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.errors import CorruptError, InputTypeError, OutputError, SettingsError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.pca import fit, transform
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings

@@ -12,12 +12,12 @@ from nlptx.regions import (
     frequent_ngrams,
     learning,
     leave_one_out,
+    max_pooling,
     region_outputs_without_each,
-    winners,
 )
 from nlptx.regions import classifier as module
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
-from nlptx.regions.ngrams import REACH
+from nlptx.regions.region_ngrams import REACH
 from nlptx.regions.region_vectors import regions_of
 from nlptx.runtime.workers import Workers
 
@@ -54,7 +54,7 @@ def test_the_first_of_several_strongest_regions_wins():
     lengths = rng.integers(1, 9, 30)
     # Responses have only four possible values, so that many of them are equal.
     t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)
-    maxima, rows = winners.strongest(t, lengths)
+    maxima, rows = max_pooling.strongest(t, lengths)
     start = 0
     for text, length in enumerate(lengths):
         for column in range(7):

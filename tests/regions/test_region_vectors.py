@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.regions import RegionNgrams, contexts, frequent_ngrams
-from nlptx.regions import vectors as module
+from nlptx.regions import ngram_vectors as module
 from nlptx.regions.contexts import context_weights
-from nlptx.regions.vectors import fit_vectors
+from nlptx.regions.ngram_vectors import fit_vectors
 from nlptx.runtime.workers import Workers
 
 WORDS = 30

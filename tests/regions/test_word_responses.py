@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.regions.ngrams import BAG
+from nlptx.regions.region_ngrams import BAG
 from nlptx.regions.word_responses import WordResponses
 
 WORDS, FILTERS = 7, 4

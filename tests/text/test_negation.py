@@ -10,7 +10,7 @@ from tricky_texts import tricky_texts
 
 from nlptx.classifier import token_ids
 from nlptx.classifier.token_ids import encode_tokens
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import in_blocks
 from nlptx.text.scanner import Scanner

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from reviews import make_reviews, small_fit
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import TrainSettings
 from nlptx.text import blocks, token_stream

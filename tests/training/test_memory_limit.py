@@ -12,7 +12,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.errors import DataError, OutputError
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.memory_budget import MemoryBudget
 from nlptx.ngrams import cross_fit, occurrence_blocks, occurrences
 from nlptx.settings import PcaSettings, TrainSettings
 from nlptx.training import encoding, linear_combination, ngram_features

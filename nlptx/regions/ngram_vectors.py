@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.pca.row_blocks import by_rows, inner
 from nlptx.regions.contexts import positions_in
-from nlptx.regions.ngrams import ORDER, RegionNgrams
+from nlptx.regions.region_ngrams import ORDER, RegionNgrams
 from nlptx.regions.spacing import in_groups, with_gaps
 from nlptx.runtime.workers import Workers
 

@@ -29,8 +29,8 @@ _DEPENDENCE = 0.5
 _MAX_SURPRISE = 8.0
 
 
-class Spelling:
-    """Computes the surprise of words from their spelling.
+class ByteBigramModel:
+    """A byte-bigram model of the known words, which computes the surprise of other words.
 
     Args:
         words: known words.

@@ -1,4 +1,4 @@
-"""Growing arrays that stay in memory while they are small, and move to a temporary file when they become large.
+"""A memory limit for data, and growing arrays that move to a temporary file when they become too large for it.
 
 The temporary files have no names, so the operating system removes them however the process ends.
 """
