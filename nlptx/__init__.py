@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any
 from nlptx.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from nlptx.classifier.evaluation import evaluate as evaluate
     from nlptx.classifier.explain import explain as explain
     from nlptx.classifier.model import Model as Model
     from nlptx.cooccurrence.matrix import Cooccurrence as Cooccurrence
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
     from nlptx.estimator.text_classifier import TextClassifier as TextClassifier
+    from nlptx.evaluation.evaluate import evaluate as evaluate
     from nlptx.pca.fit import fit_pca as fit_pca
     from nlptx.settings import CountSettings as CountSettings
     from nlptx.settings import PcaSettings as PcaSettings
@@ -59,7 +59,7 @@ _MODULE_OF = {
     "TextClassifier": "estimator.text_classifier",
     "TrainSettings": "settings",
     "count": "cooccurrence.matrix",
-    "evaluate": "classifier.evaluation",
+    "evaluate": "evaluation.evaluate",
     "explain": "classifier.explain",
     "fit": "training.fit",
     "fit_pca": "pca.fit",

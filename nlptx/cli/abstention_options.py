@@ -14,8 +14,8 @@ from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from nlptx.classifier.abstention import ErrorCurve
-    from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.model import Model
+    from nlptx.evaluation.coverage import CoverageCurve
 
 # Error rates for which `nlptx info` shows the fraction of the texts that would get a label.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)

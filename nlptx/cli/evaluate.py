@@ -127,10 +127,10 @@ def evaluate(
     note_repeated_inputs(common.reporter.note, data)
     import numpy as np
 
-    from nlptx.classifier.coverage import CoverageCurve
-    from nlptx.classifier.evaluation import evaluate_probabilities
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
+    from nlptx.evaluation.coverage import CoverageCurve
+    from nlptx.evaluation.evaluate import evaluate_probabilities
     from nlptx.evaluation.file_kind import has_predictions
     from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer

@@ -70,8 +70,8 @@ def evaluate_table(
         click.UsageError: ``plot`` is set, but the table contains no confidences.
         QualityGateError: the accuracy is below ``min_accuracy``.
     """
-    from nlptx.classifier.coverage import CoverageCurve
     from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.coverage import CoverageCurve
     from nlptx.evaluation.dependent_rows import with_dependent_rows
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled

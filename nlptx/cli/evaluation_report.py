@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
-    from nlptx.classifier.label_set_report import LabelSetReport
     from nlptx.evaluation.groups import Group
+    from nlptx.evaluation.label_set_report import LabelSetReport
     from nlptx.metrics import Report
 
 # The confusion matrix is printed if there are at most _MAX_DRAWN labels. Otherwise, the _MAX_LISTED most frequent
@@ -81,7 +81,7 @@ def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknow
         unknown: number of texts without a known word.
         reporter: prints the tables.
     """
-    from nlptx.classifier.label_set_report import LabelSetReport
+    from nlptx.evaluation.label_set_report import LabelSetReport
 
     (low, high), floor = report.interval, report.ece_floor
     by_chance = f"by chance alone {floor.mean:.2%} on average, 95th percentile {floor.percentile_95:.2%}"

@@ -124,7 +124,7 @@ def _unknown(labels: list[str], known: list[str]) -> list[str]:
     """Return the labels that are not known, unless all labels match known ones whose spelling differs."""
     if set(labels) <= set(known):
         return []
-    from nlptx.classifier.label_spellings import match_labels  # slow to import
+    from nlptx.evaluation.label_spellings import match_labels  # slow to import
 
     if match_labels(labels, known) is not None:
         return []

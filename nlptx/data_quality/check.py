@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.label_spellings import match_labels
 from nlptx.data_quality.copies import find_copies, find_near_copies
 from nlptx.data_quality.findings import KINDS, Finding
 from nlptx.data_quality.label_errors import likely_wrong
@@ -20,6 +19,7 @@ from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.text_faults import find_text_faults
 from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
+from nlptx.evaluation.label_spellings import match_labels
 from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.errors import LabelError, quoted
+from nlptx.evaluation.label_spellings import match_labels
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.text_matching import match_rows

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.evaluation.bootstrap import resample
 from nlptx.evaluation.comparison import group_numbers
+from nlptx.evaluation.label_set_report import LabelSetReport
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.metrics import Report, calibration_noise_floor, wilson_interval
 

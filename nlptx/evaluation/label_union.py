@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from nlptx.classifier.label_spellings import match_labels
+from nlptx.evaluation.label_spellings import match_labels
 from nlptx.training.labels import order_labels
 
 # Maximum number of labels listed in a note.

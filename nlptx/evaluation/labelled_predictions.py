@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.label_set_report import LabelSetReport, report_sets
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored, score_texts
 from nlptx.corpus.corpus import Corpus
@@ -20,6 +19,7 @@ from nlptx.corpus.label_sets import read_labels, split_cells
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
+from nlptx.evaluation.label_set_report import LabelSetReport, report_sets
 from nlptx.evaluation.true_labels import find_targets
 from nlptx.metrics import Report, compute_report
 from nlptx.runtime.workers import Workers

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
-from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import MAX_QUOTED, LabelError, quoted
+from nlptx.evaluation.label_spellings import match_labels
 
 # Maximum number of labels of the data that a message lists.
 _MAX_LISTED = 10

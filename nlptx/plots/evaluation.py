@@ -12,7 +12,7 @@ from nlptx.metrics import BINS, calibration_error, confidence_bins, wilson_inter
 from nlptx.plots.style import BLUE, GREY, ORANGE, percent_axis, picture
 
 if TYPE_CHECKING:
-    from nlptx.classifier.coverage import CoverageCurve
+    from nlptx.evaluation.coverage import CoverageCurve
 
 # If the accuracy is the same at every coverage, the axis extends this many percentage points above and below the
 # accuracy.

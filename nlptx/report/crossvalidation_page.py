@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.corpus.corpus import digest
 from nlptx.corpus.document import Document
+from nlptx.evaluation.label_set_report import LabelSetReport
 from nlptx.evaluation.labelled_predictions import LabelledPredictions, evaluate_predictions
 from nlptx.experiments.crossvalidation import CrossValidation
 from nlptx.experiments.fold import FoldResult

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.coverage import CoverageCurve
-from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.classifier.model import Model
+from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.evaluation.curves import reliability, without_temperature
 from nlptx.evaluation.groups import Group, accuracy_by_length
+from nlptx.evaluation.label_set_report import LabelSetReport
 from nlptx.evaluation.labelled_predictions import LabelledPredictions, ModelPredictions
 from nlptx.io.paths import FilePath
 from nlptx.metrics import Report, calibration_error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.coverage import CoverageCurve
+from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.evaluation.curves import RankingCurves, ranking_curves, reliability
 from nlptx.evaluation.groups import Group
 from nlptx.metrics import BINS, Report

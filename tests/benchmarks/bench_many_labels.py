@@ -19,8 +19,8 @@ import numpy as np
 from measure import watched
 
 import nlptx
-from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.corpus.document import ReadOptions
+from nlptx.evaluation.label_set_report import LabelSetReport
 
 TRAIN = [sys.executable, "-m", "nlptx", "train", "--label-separator", ";", "-q"]
 VOCABULARY, WORDS, OWN_WORDS = 20_000, 20, 10

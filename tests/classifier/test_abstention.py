@@ -18,9 +18,9 @@ from nlptx.classifier.abstention import (
     binomial_cdf,
     find_threshold,
 )
-from nlptx.classifier.coverage import CoverageCurve
 from nlptx.classifier.model import Model
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
+from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.settings import TrainSettings
 
 

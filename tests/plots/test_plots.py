@@ -6,8 +6,8 @@ from calling import call
 from clustered_words import clustered_embeddings, make_embeddings
 from command import refused, run
 
-from nlptx.classifier.coverage import CoverageCurve
 from nlptx.embeddings.embeddings import load_embeddings
+from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.plots import plot_evaluation, plot_history, plot_words
 from nlptx.plots.style import COLOURS, MARKERS
 

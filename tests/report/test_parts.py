@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlptx.classifier.coverage import CoverageCurve
 from nlptx.errors import SettingsError
+from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.metrics import roc_auc
 from nlptx.report.chart import axis_start, count_axis, percent_axis
 from nlptx.report.figures import coverage_chart, ranking_charts, tint_of

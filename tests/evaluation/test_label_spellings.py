@@ -2,7 +2,7 @@
 
 import pytest
 
-from nlptx.classifier.label_spellings import match_labels
+from nlptx.evaluation.label_spellings import match_labels
 
 MODEL = ["neg", "pos"]
 

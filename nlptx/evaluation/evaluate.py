@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.label_set_report import LabelSetReport, evaluate_sets
 from nlptx.classifier.label_sets import LabelSet, find_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
+from nlptx.evaluation.label_set_report import LabelSetReport, evaluate_sets
 from nlptx.metrics import Report, compute_report
 from nlptx.runtime.workers import Workers
 from nlptx.settings.argument_checks import check_iterable, check_one_label_each, check_type, list_texts
@@ -38,7 +38,7 @@ def evaluate(
     Returns:
         Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
         and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`. For a
-        multi-label model, a :class:`nlptx.classifier.label_set_report.LabelSetReport`.
+        multi-label model, a :class:`nlptx.evaluation.label_set_report.LabelSetReport`.
 
     Raises:
         ArtifactError: the model's weights are so large that an output is not finite.
