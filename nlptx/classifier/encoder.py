@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import (
+    Attention,
     Dropout,
     EncoderBlock,
     FeedForward,
@@ -100,7 +101,7 @@ def _block(settings: NetworkSettings, width: int, rng: np.random.Generator) -> E
     return EncoderBlock(attention, feed_forward, width, settings.norm, settings.norm_gain, settings.dropout)
 
 
-def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) -> Layer:
+def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) -> Attention:
     if settings.attention == "plain":
         return PlainAttention()
     scaled = settings.attention == "scaled"

@@ -6,10 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.config import SECTIONS, note_ignored, stage_command
-from nlptx.cli.precedence import CONFIGURED, preset_and_effort
+from nlptx.cli.precedence import CONFIGURED, is_default, preset_and_effort
 from nlptx.cli.reporter import Reporter
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings
@@ -70,19 +69,17 @@ class EarlierStages:
         # If --memory or --tmp-dir is not set for cooccur, the value of the same option of train applies. There is one
         # exception: if --memory is not set for cooccur, the memory for distinct words is limited to WORD_MEMORY,
         # because --memory of train must not determine which words are counted.
-        sources = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._train_values[name]
-            if name in self._train_values and source is ParameterSource.DEFAULT
+            if name in self._train_values and is_default(name, self._cooccur)
             else self._cooccur.params[name]
-            for name, source in sources.items()
+            for name in ("memory", "tmp_dir")
         )
-        word_memory = WORD_MEMORY if sources["memory"] is ParameterSource.DEFAULT else None
-        seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
+        word_memory = WORD_MEMORY if is_default("memory", self._cooccur) else None
         return EmbeddingBuilder(
             cooccur,
             pca,
-            self._pca.params["seed"] if seed_given else None,
+            None if is_default("seed", self._pca) else self._pca.params["seed"],
             memory,
             tmp_dir,
             word_memory,

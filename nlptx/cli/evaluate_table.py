@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.abstention_options import draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.page_options import this_command
+from nlptx.cli.precedence import is_default
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
@@ -28,10 +28,6 @@ def is_table(path: str) -> bool:
     from nlptx.evaluation.file_kind import is_table
 
     return is_table(path)
-
-
-def _is_default(option: str) -> bool:
-    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
@@ -81,7 +77,7 @@ def evaluate_table(
     predictions = read_predictions(path, reading, common.reporter.note, labelled)
     if label_order == "none":
         predictions = replace(predictions, is_ordered=False)
-    elif _is_default("label_order") and _has_numeric_order(predictions):
+    elif is_default("label_order") and _has_numeric_order(predictions):
         common.reporter.note(
             f"{path}: numeric labels are treated as ordered; if they are names, use --label-order none"
         )

@@ -14,7 +14,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.number_types import CountRange, Size
 from nlptx.cli.option_names import as_options
-from nlptx.cli.precedence import OVERRIDES, configured, preset_and_effort, stage_of
+from nlptx.cli.precedence import OVERRIDES, configured, is_default, preset_and_effort, stage_of
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
@@ -82,8 +82,7 @@ def output_option(
 
 def unless_given(name: str, value: str, default: str) -> str:
     """Return ``value`` if the user set the option ``name`` of the current command, otherwise ``default``."""
-    is_default = click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
-    return default if is_default else value
+    return default if is_default(name) else value
 
 
 def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:

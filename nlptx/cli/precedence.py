@@ -82,6 +82,12 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
     return f"{option}{value} (from {origin})" if origin else f"{option}{value}"
 
 
+def is_default(name: str, context: click.Context | None = None) -> bool:
+    """Return whether an option of a command (by default, of the current one) has its default value."""
+    context = context or click.get_current_context()
+    return context.get_parameter_source(name) is ParameterSource.DEFAULT
+
+
 def is_on_command_line(name: str) -> bool:
     """Return whether an option of the current command is set on the command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE

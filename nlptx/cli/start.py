@@ -6,11 +6,10 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.options import BUNDLED
-from nlptx.cli.precedence import with_origin
+from nlptx.cli.precedence import is_default, with_origin
 from nlptx.errors import CorruptError
 from nlptx.settings import TrainSettings
 
@@ -65,7 +64,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     context = click.get_current_context()
     for name, value_of_model in settings_of_model(start).items():
         value = getattr(settings, name)
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and value not in (value_of_model, "auto"):
+        if not is_default(name, context) and value not in (value_of_model, "auto"):
             option = with_origin(context, name)
             raise click.UsageError(
                 f"{option} is {value}, but the model to start from has {value_of_model}; omit this option, or use -e"

@@ -17,6 +17,7 @@ from nlptx.cli.experiment_options import ExperimentOptions, experiment_options, 
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.number_types import CountRange, NumberRange
 from nlptx.cli.options import CommonOptions, common_options, output_option
+from nlptx.cli.precedence import is_default
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import StopNote, Terminated
@@ -165,7 +166,7 @@ def tune(
 def _data_options() -> dict[str, Any]:
     """Return the values of those options in _DATA_OPTIONS that were set."""
     context = click.get_current_context()
-    given = (name for name in _DATA_OPTIONS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
+    given = (name for name in _DATA_OPTIONS if not is_default(name))
     return {f"train.{name}": context.params[name] for name in given}
 
 

@@ -26,7 +26,7 @@ stacked in one array; there, T is the number of tokens in a window.
 """
 
 from nlptx.nn.activations import ACTIVATIONS
-from nlptx.nn.attention import MultiHeadAttention, PlainAttention
+from nlptx.nn.attention import Attention, MultiHeadAttention, PlainAttention
 from nlptx.nn.block import EncoderBlock
 from nlptx.nn.dropout import Dropout
 from nlptx.nn.feedforward import FeedForward
@@ -43,6 +43,7 @@ __all__ = [
     "ACTIVATIONS",
     "LOSSES",
     "POOLS",
+    "Attention",
     "BinaryCrossEntropy",
     "CrossEntropy",
     "Dropout",

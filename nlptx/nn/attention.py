@@ -62,7 +62,16 @@ def attention_backward(do: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArr
     return ds @ k, ds.swapaxes(-1, -2) @ q, dv  # (..., T, K)
 
 
-class PlainAttention(Layer):
+class Attention(Layer):
+    """Base class of attention layers. The third entry of the cache of ``forward`` holds E and z; see :func:`attend`."""
+
+    @staticmethod
+    def weights(cache: Any) -> list[NDArray]:
+        """Return the attention weights computed by ``forward``: an array (n, H, T, T) for each stack of windows."""
+        return [e / z[..., None] for e, z in cache[2]]
+
+
+class PlainAttention(Attention):
     """Replace each vector by a mean of the vectors in its window, weighted by similarity: Y = softmax(X X^T) X.
 
     There are no parameters, no scaling and only one head. X is (N, D), Y is (N, D).
@@ -91,13 +100,8 @@ class PlainAttention(Layer):
         """Return x (N, D) as views, one for each stack of n windows with T tokens: (n, 1, T, D), with a single head."""
         return [stack[:, None] for stack in layout.stacks(x)]
 
-    @staticmethod
-    def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed by ``forward``: an array (n, 1, T, T) for each stack of windows."""
-        return [e / z[..., None] for e, z in cache[2]]
 
-
-class MultiHeadAttention(Layer):
+class MultiHeadAttention(Attention):
     """Run H attention heads in parallel, each with separate projections, and combine their outputs linearly.
 
         Y = [O_1 ... O_H] W_O    with    O_h = softmax(scale Q_h K_h^T) V_h    and    [Q K V] = X W_QKV
@@ -178,8 +182,3 @@ class MultiHeadAttention(Layer):
             dqkv_stack[...] = attend_backward(do_stack, o_stack, q, k, v, e, z)  # (3, n, H, T, K)
         self._scale_queries(dqkv)
         return self.qkv.backward(dqkv, qkv_cache, grads)  # (N, D)
-
-    @staticmethod
-    def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed by ``forward``: an array (n, H, T, T) for each stack of windows."""
-        return [e / z[..., None] for e, z in cache[2]]

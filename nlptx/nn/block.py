@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.nn.attention import Attention
 from nlptx.nn.dropout import Dropout
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
@@ -73,7 +74,7 @@ class EncoderBlock(Layer):
     x is (N, D), y is (N, D).
 
     Args:
-        attention: layer from (N, D) to (N, D), such as :class:`.MultiHeadAttention`.
+        attention: attention layer from (N, D) to (N, D), such as :class:`.MultiHeadAttention`.
         feed_forward: layer from (N, D) to (N, D), such as :class:`.FeedForward`.
         width: D, the width of the model.
         norm_position: ``post`` or ``pre`` (see :class:`Residual`).
@@ -82,8 +83,9 @@ class EncoderBlock(Layer):
     """
 
     def __init__(
-        self, attention: Layer, feed_forward: Layer, width: int, norm_position: str, gain: bool, dropout: float
+        self, attention: Attention, feed_forward: Layer, width: int, norm_position: str, gain: bool, dropout: float
     ) -> None:
+        self._weights = attention.weights
         self.attention = Residual(attention, width, norm_position, gain, dropout)
         self.feed_forward = Residual(feed_forward, width, norm_position, gain, dropout)
 
@@ -106,5 +108,4 @@ class EncoderBlock(Layer):
     def attention_weights(self, cache: Any) -> list[NDArray]:
         """Return the attention weights computed by ``forward``: an array (n, H, T, T) for each stack of windows."""
         _, attention_cache, _ = cache[0]
-        weights: list[NDArray] = self.attention.sublayer.weights(attention_cache)  # type: ignore[attr-defined]
-        return weights
+        return self._weights(attention_cache)
