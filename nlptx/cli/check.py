@@ -154,7 +154,7 @@ def check(
         raise click.UsageError("--bad-rows and --to-label name the same file; use two different names.")
     started = time.perf_counter()
     from nlptx.data_quality.check import check as check_rows
-    from nlptx.data_quality.rows import read_rows
+    from nlptx.data_quality.rows import check_label_column, read_rows
     from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
     from nlptx.data_quality.uncertainty_sampling import check_possible, suggest_texts
     from nlptx.runtime.allocator import keep_freed_memory
@@ -168,6 +168,7 @@ def check(
         reading = with_separator(reading, given_model.model)
     with common.reporter.meter("reading") as meter, Workers(common.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
+        check_label_column(rows, reading, note)
         for text in label_notes((label for labels in rows.labels for label in labels or ()), None):
             note(text)
         test_rows = read_rows(against, _for_test_data(reading, against), note, check_map=False) if against else None
@@ -208,8 +209,7 @@ def check(
             for row in listed:
                 table.write(row)
         note(
-            f"{bad_rows} lists {len(listed):,} rows; delete the lines of rows that you want to keep, then train with"
-            " `exclude`"
+            f"rows listed in {bad_rows}: {len(listed):,}; delete those that you want to keep, then train with `exclude`"
         )
     if to_label is not None and suggested is not None:
         columns = (reading.text_column, reading.label_column)

@@ -93,21 +93,23 @@ def explain(
     read as "pleasant"; otherwise, it is marked "unknown", or "unknown when negated". If the model reads only the first
     part of a text, the words after this part are marked "not read".
 
-    The second table shows pairs of words that depend on each other, such as "not good". The table of pairs gives the
-    effect of the second word of a pair twice: with the first word in the text, and without it. In the table of pairs,
-    an effect is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left out. The
-    interaction of a pair is the amount by which the first word changes the effect of the second word. Only pairs that
-    contain one of the most important words are measured.
+    The tokenizer replaces some parts of a text by signs: a link, for example, by 🔗. ⇪ stands before words in capitals.
+
+    The second table shows pairs of words that depend on each other, such as "not good". It gives the effect of the
+    second word twice: with the first word in the text, and without it. Here, an effect is the decrease in the log-odds
+    of the label, ln(p / (1 - p)), when the word is left out. The interaction of a pair is the amount by which the first
+    word changes the effect of the second word. Only pairs that contain one of the most important words are measured.
 
     Without --input, one text is explained: the arguments, or all of standard input. With --input FILE, each text of
     FILE is explained, in bounded memory. FILE may have any format that nlptx predict reads; - is standard input.
 
-    The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
-    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "read_as"
-    (the known form of an unknown word, or null), "effect" and "attention" (by block and head); "effect" and "attention"
-    are null if the model did not read the word. Each item of "pairs" has the keys "words", "positions", "effect_with",
-    "effect_without" and "interaction". The option --attention-weights adds the attention weights of all pairs of words
-    that were read: "attention" (by block, head, query word and key word) and "attention_shape".
+    The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability", "tokens"
+    (their number), "words" and "pairs"; "label" and "probability" are null if the model knows no word of the text. Each
+    item of "words" has the keys "word", "position", "known", "negated", "read_as" (the known form of an unknown word,
+    or null), "effect" and "attention" (by block and head); "effect" and "attention" are null if the model did not read
+    the word. Each item of "pairs" has the keys "words", "positions", "effect_with", "effect_without" and "interaction".
+    The option --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by
+    block, head, query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)

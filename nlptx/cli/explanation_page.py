@@ -108,7 +108,8 @@ def _marked(part: str, word: Word, largest: float) -> str:
 
 def _escaped(text: str) -> str:
     """Escape HTML in a text, and replace control characters other than line breaks and tabs."""
-    return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in lines)
 
 
 def _isolated(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.data_quality.copies import find_copies, find_near_copies
+from nlptx.data_quality.copies import find_copies
 from nlptx.data_quality.findings import KINDS, Finding
 from nlptx.data_quality.label_errors import likely_wrong
 from nlptx.data_quality.labelled_rows import LabelledRows
@@ -97,8 +97,7 @@ def check(
     )
     findings = [
         *find_text_faults(rows, data_words),
-        *find_copies(both, first, len(rows)),
-        *find_near_copies(both, pairs, len(rows)),
+        *find_copies(both, first, len(rows), pairs),
     ]
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
@@ -120,7 +119,7 @@ def check(
                 likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices, rows.separator)
             )
         else:
-            on_note(f"probably wrong labels are not searched for: {labelled.obstacle}")
+            on_note(f"wrong labels were not searched for: {labelled.obstacle}")
     by_kind = {finding.kind: finding for finding in findings if len(finding)}
     wrong = len(by_kind.get("wrong-labels", ()))
     if wrong > _MANY_WRONG * len(labelled.indices):

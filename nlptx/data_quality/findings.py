@@ -37,10 +37,10 @@ KINDS = {
         removable=True,
     ),
     "near-duplicates": Kind(
-        "texts that are nearly the same as an earlier text",
+        "texts that are nearly the same as another text",
         "Keep only one of these texts, unless the difference matters.",
-        False,
-        True,
+        certain=False,
+        removable=True,
     ),
     "conflicting-labels": Kind(
         "copies of a text with different labels", "Decide on one label for each text.", removable=True
@@ -48,7 +48,7 @@ KINDS = {
     "near-conflicts": Kind(
         "texts that are nearly the same as a text with another label",
         "Compare the labels, and correct those that are wrong.",
-        False,
+        certain=False,
     ),
     "overlap": Kind(
         "texts that also occur in the test data",
@@ -58,8 +58,8 @@ KINDS = {
     "near-overlap": Kind(
         "texts that are nearly the same as a text in the test data",
         "Leave them out of the training data if both texts come from the same source.",
-        False,
-        True,
+        certain=False,
+        removable=True,
     ),
     "mojibake": Kind(
         "texts with characters that were decoded wrongly", "Read the source again as UTF-8: 'Ã©' was probably 'é'."
@@ -69,18 +69,25 @@ KINDS = {
     ),
     "control-characters": Kind("texts with control characters", "Remove these characters."),
     "markup": Kind(
-        "texts with HTML tags or entities", "Convert HTML to text; nlptx itself handles <br> and entities.", False
+        "texts with HTML tags or entities",
+        "Convert HTML to text; nlptx itself handles <br> and entities.",
+        certain=False,
     ),
     "long-words": Kind(
-        "texts with a word of more than 100 characters", "Look for lost spaces, encoded data or program output.", False
+        "texts with a word of more than 100 ASCII characters",
+        "Look for lost spaces, encoded data or program output.",
+        certain=False,
     ),
     "unusual-texts": Kind(
         "texts whose words mostly occur in no other text",
         "Look for other languages, and for content that is not natural language.",
-        False,
+        certain=False,
     ),
     "wrong-labels": Kind(
-        "labels that are probably wrong", "Read the list from the top, and correct the wrong labels.", False, True
+        "labels that are probably wrong",
+        "Read the list from the top, and correct the wrong labels.",
+        certain=False,
+        removable=True,
     ),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from nlptx.corpus.columns import matching_columns, single_match
+from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
@@ -61,6 +61,23 @@ class DataRows:
     def followed_by(self, other: DataRows) -> DataRows:
         """Return these rows, followed by the rows of ``other``."""
         return replace(self, documents=self.documents + other.documents, labels=self.labels + other.labels)
+
+
+def check_label_column(rows: DataRows, reading: ReadOptions, on_note: Callable[[str], None]) -> None:
+    """Report that a table has no label column, so that its rows are treated as unlabelled.
+
+    Raises:
+        DataError: the label column was chosen by the user.
+    """
+    if not rows.columns or matching_columns(reading.label_column, rows.columns):
+        return
+    if reading.label_column != ReadOptions.label_column:
+        raise missing_column(reading.label_column, rows.columns, rows.positions[0], "label_column")
+    if not any(rows.labels):
+        on_note(
+            f"note: there is no column {reading.label_column!r}, so the data is checked as unlabelled; name the column"
+            " with the labels with `label_column`"
+        )
 
 
 def read_rows(

@@ -32,13 +32,14 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
             faults.setdefault(row, []).append((score, finding.kind, other, suggested))
     for row in sorted(faults, key=lambda row: (-max(score for score, *_ in faults[row]), row)):
         document = result.rows.documents[row]
-        others = (result.rows.documents[other].where for _, _, other, _ in faults[row] if other is not None)
+        strongest_first = sorted(faults[row], key=lambda fault: -fault[0])
+        others = (result.rows.documents[other].where for _, _, other, _ in strongest_first if other is not None)
         yield {
             "file": document.source,
             "line": document.line,
             "text": excerpt(document.text),
             "label": result.rows.joined(result.rows.labels[row]),
-            "suggested": next((suggested for *_, suggested in faults[row] if suggested is not None), ""),
+            "suggested": next((suggested for *_, suggested in strongest_first if suggested is not None), ""),
             "reason": ", ".join(kind for _, kind, _, _ in faults[row]),
             "other": next(others, ""),
             "score": round(max(score for score, *_ in faults[row]), _DIGITS),

@@ -20,16 +20,19 @@ def _continuation_as(encoding: str) -> str:
 
 # Pattern of a character that appears if a continuation byte of UTF-8 is wrongly decoded as Windows-1252 or Latin-1.
 _CONTINUATION = "[" + re.escape("".join(sorted({*_continuation_as("cp1252"), *_continuation_as("latin-1")}))) + "]"
+# Quotation marks, dashes, the ellipsis and the no-break space follow many correctly decoded letters, as in "Spaß".
+_PUNCTUATION = "[\u00a0\u00ab\u00bb\u2013\u2014\u2018-\u201e\u2026\u2039\u203a]"
 _PATTERNS = {
     "mojibake": re.compile(
-        f"[\u00c2-\u00df]{_CONTINUATION}|[\u00e0-\u00ef]{_CONTINUATION}{{2}}|[\u00f0-\u00f4]{_CONTINUATION}{{3}}"
+        f"[\u00c2\u00c3]{_CONTINUATION}|[\u00c4-\u00df](?!{_PUNCTUATION}){_CONTINUATION}"
+        f"|[\u00e0-\u00ef](?!{_PUNCTUATION}{{2}}){_CONTINUATION}{{2}}|[\u00f0-\u00f4]{_CONTINUATION}{{3}}"
     ),
     "lost-characters": re.compile("\ufffd"),
     "control-characters": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "markup": re.compile(
         r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]{0,1000})?/?>|&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
     ),
-    "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
+    "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://|www\.)[!-~]{101,}"),
 }
 # Patterns that can match an ASCII text; every match of the other patterns contains a non-ASCII character.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")

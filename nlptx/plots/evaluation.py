@@ -62,7 +62,7 @@ def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], c
     )
     upper.set_title(f"Reliability (ECE {100 * calibration_error(confidence, correct):.1f} %)")
     upper.set_ylabel("accuracy (%)")
-    upper.legend(loc="lower right")
+    upper.legend(loc="best")
     lower.stairs(counts, edges, fill=True, color=BLUE, alpha=0.5)
     lower.set_xlim(start, 100)
     lower.set_ylabel("texts")

@@ -54,9 +54,10 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
         axes.set_title("Word map: words in similar contexts are close together")
         for number, group in enumerate(groups):
             x, y = np.array([positions[word] for word in group]).T
-            name = ", ".join(_plain(words[word]) for word in group[:_NAMED])
+            name = ", ".join(words[word] for word in group[:_NAMED])
             axes.scatter(x, y, s=16, color=COLOURS[number], marker=MARKERS[number], linewidths=0, label=name)
         axes.margins(0.04)
+        axes.autoscale_view()  # otherwise, the positions of the words would be computed with old limits of the axes
         figure.legend(loc="center left", bbox_to_anchor=(0.78, 0.5), title="groups, by central words", alignment="left")
         canvas: Any = FigureCanvasAgg(figure)  # typed as Any, because matplotlib's renderer has no type hints
         renderer = canvas.get_renderer()
@@ -64,23 +65,16 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
         centres = axes.transData.transform(list(positions.values()))
         taken = [Bbox([centre - radius, centre + radius]) for centre in centres]
         for word in sorted(ids):  # frequent words are placed first
-            _write_word(axes, renderer, _plain(words[word]), positions[word], taken)
+            _write_word(axes, renderer, words[word], positions[word], taken)
 
 
 def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
     """Write a word at the first position beside its marker where it overlaps nothing, or else leave it out."""
     for right, up, side, height in _LABEL_POSITIONS:
-        text = axes.annotate(
-            word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False
-        )
+        text = axes.annotate(word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height)
         box = text.get_window_extent(renderer).expanded(0.98, 0.8)
         inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1  # the word must not reach the legend on the right
         if inside and not any(box.overlaps(other) for other in taken):
             taken.append(box)
             return
         text.remove()
-
-
-def _plain(word: str) -> str:
-    """Return a word with matplotlib's special characters escaped and unprintable characters removed."""
-    return "".join(character for character in word if character.isprintable()).replace("$", r"\$")

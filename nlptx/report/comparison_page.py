@@ -91,7 +91,9 @@ def write_comparison_page(
         "version": __version__,
         "title": f"{' and '.join(names)}: {kind}",
         "kind": kind,
-        "heading": f"{first.second} minus {first.first}: {gain} points" if len(names) == 2 else "Which is better?",
+        "heading": f"Accuracy: {first.second} minus {first.first} = {gain} points"
+        if len(names) == 2
+        else "Which is better?",
         "about": [("texts", f"{comparison.texts:,}"), ("inputs", ", ".join(data))],
         "sections": [
             ("models", "Models"),

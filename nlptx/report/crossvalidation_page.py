@@ -78,7 +78,7 @@ def write_crossvalidation_page(
         "kind": _KIND,
         "title": f"{', '.join(data)}: {_KIND}",
         "about": [("data", ", ".join(data)), ("texts", f"{len(documents):,}"), ("folds", result.experiment.folds)],
-        "heading": f"{_shown('accuracy', spread['accuracy'].mean)} of the out-of-fold predictions are correct",
+        "heading": f"Mean accuracy of the folds: {_shown('accuracy', spread['accuracy'].mean)}",
         "sections": [("folds", "Folds"), *context["sections"]],
     }
     write_page(path, "evaluate.html", **context)

@@ -164,8 +164,8 @@ def _answered_notes(evaluation: Evaluation) -> list[str]:
     if answered is None or answered.all():
         return []
     return [
-        f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All results"
-        " except accuracy against coverage are measured on the texts that get a label."
+        f"Labels are given to {int(answered.sum()):,} of {len(answered):,} texts, those whose predictions are"
+        " confident enough. All results except accuracy against coverage are measured on these texts."
     ]
 
 

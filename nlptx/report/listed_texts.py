@@ -48,6 +48,8 @@ class ListedText:
         is_cut: whether only the beginning of the text is shown.
         explained: class whose probability the colours explain; None if the words are not coloured.
         is_known: whether the text has a word that the model knows.
+        largest_effect: largest absolute effect of a token, including tokens that are not in ``spans``, because the
+            tokenizer has rewritten them.
     """
 
     where: str
@@ -62,10 +64,11 @@ class ListedText:
     is_cut: bool
     explained: int | None = None
     is_known: bool = True
+    largest_effect: float = 0.0
 
     def tints(self) -> list[tuple[str, str, float | None]]:
         """Return (text, CSS class, effect) for each span; the CSS class is empty for a span without a colour."""
-        largest = max((abs(span.effect) for span in self.spans if span.effect is not None), default=0.0)
+        largest = self.largest_effect
         rows: list[tuple[str, str, float | None]] = []
         for span in self.spans:
             share = abs(span.effect) / largest if span.effect is not None and largest else 0.0
@@ -142,4 +145,5 @@ def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
     for position, effect in zip(explanation.positions, explanation.effects.tolist(), strict=True):
         words[position] = explanation.tokens[position], effect
     shown = text[:MAX_CHARACTERS]
-    return replace(listed, spans=find_spans(shown, words), explained=explanation.label)
+    largest = float(np.abs(explanation.effects).max(initial=0))
+    return replace(listed, spans=find_spans(shown, words), explained=explanation.label, largest_effect=largest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from nlptx.text.emoji import APOSTROPHES
@@ -45,15 +46,23 @@ def find_spans(text: str, words: Sequence[tuple[str, float | None]]) -> list[Spa
 def token_starts(text: str, tokens: Iterable[str]) -> Iterator[int | None]:
     """Yield the index of the first character of each token, or None for a token that does not occur in the text.
 
+    A token that the tokenizer has rewritten, such as an emoticon, may occur later in the text. It counts as missing if
+    the next token occurs before that place.
+
     Args:
         text: the text.
         tokens: the tokens of the text, in order, in lower case or as in the text.
     """
     lowered = _same_length_lower(text).translate(_PLAIN)
     end = 0
-    for token in tokens:
-        start = lowered.find(token.lower(), end, end + _REACH + len(token))
-        if start < 0:
+
+    def find(token: str) -> int:
+        return lowered.find(token.lower(), end, end + _REACH + len(token))
+
+    for token, following in pairwise([*tokens, None]):
+        assert token is not None
+        start = find(token)
+        if start < 0 or (following is not None and 0 <= find(following) < start):
             yield None
         else:
             yield start

@@ -41,7 +41,7 @@ def test_the_report(data):
     result = run("check", "data.tsv")
     assert "conflicting-labels" in result.text
     assert "data.tsv:3  [neg]  A good film" in result.text
-    assert "probably wrong labels are not searched for" in result.stderr
+    assert "wrong labels were not searched for" in result.stderr
     report = call("check", "data.tsv", "--json").json
     assert report["profile"]["texts"] == len(ROWS)
     assert report["profile"]["columns"] == ["text", "label"]

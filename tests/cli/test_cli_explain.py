@@ -135,6 +135,11 @@ def test_the_words_of_a_page_are_those_of_the_text(text):
     assert text in " ".join(Page(page).text.split())
 
 
+def test_windows_line_ends_are_line_breaks_on_a_page(model):
+    page = call("explain", "--format", "html", stdin="I loved it\r\nIt is bad\r\n").stdout.decode()
+    assert "\ufffd" not in page
+
+
 def test_names_and_texts_written_from_right_to_left_do_not_move_their_neighbours(model, tmp_path):
     path = tmp_path / "סרט.txt"
     path.write_text("סרט great film\n", encoding="utf-8")

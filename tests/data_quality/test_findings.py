@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from calling import call, failure
 
 from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
@@ -37,6 +38,29 @@ def test_a_sound_row_of_each_text_remains_if_all_listed_rows_are_left_out():
     listed = {*found["conflicting-labels"].rows.tolist(), *found["duplicates"].rows.tolist()}
     assert listed == {0, 2}
     assert found["duplicates"].others.tolist() == [1, 1]
+
+
+def test_a_labelled_row_is_kept_rather_than_an_unlabelled_one():
+    text = "the battery of this small camera lasts for a whole day of pictures"
+    found = found_in(rows_of(("good film", None), ("good film", "x"), (text, None), (text + "!", "y"), ("c d", "y")))
+    assert (found["duplicates"].rows.tolist(), found["duplicates"].others.tolist()) == ([0], [1])
+    assert (found["near-duplicates"].rows.tolist(), found["near-duplicates"].others.tolist()) == ([2], [3])
+
+
+def test_near_copies_are_compared_with_the_rows_that_are_kept():
+    short = "the battery of this small camera lasts for a whole day of pictures"
+    long = f"{short} there"
+    found = found_in(rows_of((short, "x"), (long, "y"), (long, "x"), (long, "x")))
+    assert (found["duplicates"].rows.tolist(), found["conflicting-labels"].rows.tolist()) == ([1, 3], [1])
+    assert (found["near-duplicates"].rows.tolist(), found["near-duplicates"].others.tolist()) == ([2], [0])
+
+
+def test_a_text_that_resembles_a_test_text_is_found_even_if_the_data_contains_the_test_text():
+    short = "the battery of this small camera lasts for a whole day of pictures"
+    long = f"{short} there"
+    found = found_in(rows_of((short, "x"), (long, "y")), rows_of((long, "y")))
+    assert (found["overlap"].rows.tolist(), found["near-overlap"].rows.tolist()) == ([1], [0])
+    assert found["near-overlap"].others.tolist() == [2]
 
 
 def test_without_a_majority_all_copies_are_named():
@@ -85,6 +109,8 @@ def test_faults_of_single_texts(kind, text):
         "a café in Zürich, ça va, São Paulo, Ærø, Łódź – “yes”",
         "a < b and c > d, I <3 you, AT&T; x&y",
         "see https://example.com/" + "a" * 200,
+        "see www.example.com/" + "a" * 200,
+        "„Spaß“, Gruß… « voilà\u00a0» «\u00a0café\u00a0» CAFÉ’s PIÙ” Groß–",
         "これは日本語の文です。" * 20,
         "line one\nline two\ttab",
     ],
@@ -99,6 +125,13 @@ def test_texts_in_another_language():
     pairs = [(" ".join(rng.choice(words, 8)), "x") for _ in range(200)]
     pairs[7] = ("der kleine Film gefiel uns sehr gut", "x")
     assert found_in(rows_of(*pairs))["unusual-texts"].rows.tolist() == [7]
+
+
+def test_a_table_without_a_label_column_is_reported(tmp_path):
+    (tmp_path / "d.csv").write_text("text,labell\na good film,pos\n")
+    assert "no column 'label', so the data is checked as unlabelled" in call("check", tmp_path / "d.csv").stderr
+    code, message = failure("check", tmp_path / "d.csv", "--label-column", "labl")
+    assert (code, "no column 'labl'" in message) == (3, True)
 
 
 def test_missing_labels_are_a_fault_only_if_there_are_labels():

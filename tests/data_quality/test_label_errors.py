@@ -177,4 +177,4 @@ def test_if_the_models_predict_labels_badly_there_is_a_note():
 def test_without_two_labels_there_is_a_note():
     notes = []
     check(rows_of(["one text", "another one"], ["a", "b"]), SERIAL, on_note=notes.append)
-    assert notes == ["probably wrong labels are not searched for: this needs two labels with at least 5 texts each"]
+    assert notes == ["wrong labels were not searched for: this needs two labels with at least 5 texts each"]

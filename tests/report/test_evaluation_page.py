@@ -183,7 +183,7 @@ def test_with_abstain_the_page_says_how_many_texts_are_evaluated(report, work, t
     words = ("evaluate", report / "data.tsv", "-m", work / "kinds.npz", "-j", "1")
     threshold = call(*words, "--json").json["coverage_curve"][3]["confidence"]
     call(*words, "-q", "--abstain", str(threshold), "--report", tmp_path / "r.html")
-    assert re.search(r"Only \d+ of 60 predictions are confident enough", page_of(tmp_path / "r.html").text())
+    assert re.search(r"Labels are given to \d+ of 60 texts", page_of(tmp_path / "r.html").text())
 
 
 def test_a_report_needs_a_file_that_ends_in_html(work, model, tmp_path):

@@ -72,6 +72,12 @@ def test_words_are_found_at_their_positions():
     assert typographic == [span._replace(text=span.text.replace("'", "\u2019")) for span in found]
 
 
+def test_a_rewritten_token_that_occurs_later_does_not_hide_the_words_before_it():
+    words = [("it's", 0.1), ("great", 0.5), (",", None), ("it's", 0.1), ("fun", 0.3)]
+    found = find_spans("It&#39;s great, it's fun", words)
+    assert [span.text for span in found if span.effect is not None] == ["great", "it's", "fun"]
+
+
 @given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=5), st.none() | st.floats(-1, 1)), max_size=9))
 def test_the_spans_are_the_text(text, words):
     assert "".join(span.text for span in find_spans(text, words)) == text
