@@ -53,6 +53,8 @@ def _add_validation(losses: Any, accuracies: Any, epochs: list[dict[str, Any]], 
     margin = max(1, (high - low) / 5)  # at least one percentage point on each side, so that small changes look small
     accuracies.set_ylim(low - margin, min(high + margin, 101))
     percent_axis(accuracies.yaxis)
+    bottom, _ = accuracies.get_ylim()
+    accuracies.set_yticks([tick for tick in accuracies.get_yticks() if bottom <= tick <= 100])
     kept = history["epochs"][history["best_epoch"] - 1]["step"]
     for axes in (losses, accuracies):
         axes.axvline(kept, color=GREY, linewidth=1, linestyle=":", label="kept: lowest validation loss")
