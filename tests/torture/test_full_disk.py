@@ -59,8 +59,10 @@ class FailingTarget(Target):
         self.check_no_leftovers()
 
     def check_no_leftovers(self):
-        # If the model of a training run cannot be written, its checkpoint is kept, so that the run can be resumed.
-        names = set(contents(self.folder)) - {f"{self.stage.output}.checkpoint"}
+        # If the model of a training run cannot be written, its checkpoint is kept, so that the run can be resumed. The
+        # next run renames the checkpoint.
+        checkpoint = f"{self.stage.output}.checkpoint"
+        names = set(contents(self.folder)) - {checkpoint, f"{checkpoint}.old"}
         assert names == {self.stage.output}, "temporary files beside the target"
         assert contents(self.temporary) == {}, "files left in the temporary folder"
         self.tally.survived()
