@@ -13,7 +13,7 @@ from nlptx.classifier.decision import Decision
 from nlptx.classifier.inference import TrainedNetwork
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
-from nlptx.classifier.token_ids import encode_tokens
+from nlptx.classifier.token_ids import encode_texts
 from nlptx.runtime.prefetch import GROUP_CHARACTERS, prefetch
 from nlptx.runtime.workers import Workers
 from nlptx.text.scanner import Scanner, scanner_of
@@ -154,7 +154,7 @@ def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[lis
 
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter | None) -> _Columns:
     """Return the predictions for several texts."""
-    tokens = encode_tokens(model.vocabulary, texts, scanner)
+    tokens = encode_texts(model.vocabulary, texts, scanner)
     encoded = tokens.ids_read(model.vocabulary)
     max_tokens = model.settings.max_tokens
     read = encoded if max_tokens is None else [ids[:max_tokens] for ids in encoded]

@@ -62,7 +62,7 @@ class TokenIds:
         return result
 
 
-def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
+def encode_texts(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
     """Encode one or more texts.
 
     A huge text is processed in pieces, because its tokens take far more memory than the text itself.

@@ -15,7 +15,7 @@ from nlptx.classifier.byte_bigrams import ByteBigramModel
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
-from nlptx.classifier.token_ids import TokenIds, encode_tokens
+from nlptx.classifier.token_ids import TokenIds, encode_texts
 from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import CorruptError
@@ -37,7 +37,7 @@ def scored(model, texts):
 
 def unlike(vocabulary, typical, texts):
     """Return the fraction of texts that are unlike the training texts."""
-    tokens = encode_tokens(vocabulary, texts, Scanner(vocabulary.tokenizer))
+    tokens = encode_texts(vocabulary, texts, Scanner(vocabulary.tokenizer))
     return np.mean(SurpriseMeter(vocabulary, typical).measure(tokens)[1])
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tricky_texts import tricky_texts
 
 from nlptx.classifier import token_ids
-from nlptx.classifier.token_ids import encode_tokens
+from nlptx.classifier.token_ids import encode_texts
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import in_blocks
@@ -131,7 +131,7 @@ def test_a_negation_acts_across_the_parts_of_a_huge_text(negation, monkeypatch):
     vocabulary = Vocabulary(["¬good", "¬bad", "good"], np.ones(3, np.int64), NEGATION)
     for shift in range(16):
         shifted = "a" * shift + text
-        tokens = encode_tokens(vocabulary, ["not ok", shifted, "good"], Scanner(NEGATION))
+        tokens = encode_texts(vocabulary, ["not ok", shifted, "good"], Scanner(NEGATION))
         assert tokens.lengths.tolist() == [2, len(NEGATION(shifted)), 1]
         assert [ids.tolist() for ids in tokens.ids_read(vocabulary)] == [[], [0, 1], [2]]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nlptx
-from nlptx.classifier.token_ids import encode_tokens
+from nlptx.classifier.token_ids import encode_texts
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def test_very_long_words_have_no_form():
 def test_blocks_of_texts_are_read_like_tokens():
     vocabulary = known(*WORDS)
     texts = ["A pleasantly long film, not pleasantly filmed", "disappoints", "", "unfairly 3rds"]
-    tokens = encode_tokens(vocabulary, texts, Scanner(NEGATION))
+    tokens = encode_texts(vocabulary, texts, Scanner(NEGATION))
     alone = [vocabulary.ids_read(NEGATION(text)) for text in texts]
     assert [ids.tolist() for ids in tokens.ids_read(vocabulary)] == [ids[ids >= 0].tolist() for ids in alone]
     assert (tokens.vocabulary_ids >= 0).sum() == 1  # "film"; forms do not count as known when rare words are looked for
