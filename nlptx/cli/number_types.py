@@ -14,7 +14,7 @@ _MAX_SIZE = 1 << 60
 
 
 class CountRange(click.IntRange):
-    """A range of whole numbers. Messages call them so, instead of "integer range"."""
+    """A range of integers. Messages say "whole number" instead of "integer range"."""
 
     name = "whole number"
 
