@@ -108,11 +108,18 @@ class Command(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return a parser that rejects repeated options. Click's own parser would use the last value."""
+        """Return a parser that rejects repeated options, and long options with a single dash.
+
+        Click's own parser would use the last value of a repeated option, and read ``-effort`` as ``-e ffort``.
+        """
         parser = super().make_parser(ctx)
         parse = parser.parse_args
 
         def parse_once(args: list[str]) -> Any:
+            long_names = {name for option in self.get_params(ctx) for name in option.opts if name.startswith("--")}
+            for word in args[: args.index("--")] if "--" in args else args:
+                if len(word) > 2 and f"-{word}" in long_names and not ctx.resilient_parsing:
+                    raise click.UsageError(f"{word} has a single dash; write -{word}.", ctx)
             values, rest, order = parse(args)
             if not ctx.resilient_parsing:
                 _refuse_repeated(ctx, order)

@@ -5,7 +5,7 @@ from importlib import import_module, resources
 
 import click
 import pytest
-from calling import call
+from calling import call, failure
 
 from nlptx.classifier.model import Model
 
@@ -32,6 +32,11 @@ def test_repeating_an_option_with_one_value_is_an_error(command):
             message = usage_error(command, "x", *words)
             assert f"{option.opts[0]}" in message
             assert "is given twice" in message
+
+
+def test_a_long_option_needs_two_dashes():
+    assert failure("train", "-effort", "fast", "d.tsv")[1].endswith("-effort has a single dash; write --effort.\n")
+    assert "no such file" in failure("predict", "--", "-model")[1]
 
 
 def test_a_second_model_is_an_error(work):
