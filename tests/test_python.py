@@ -247,9 +247,14 @@ def test_a_path_is_checked_before_use(load, tmp_path, model):
     with pytest.raises(InputTypeError, match="`path` has the type NoneType; expected a str or a path"):
         model.save(None)
     damaged = tmp_path / "damaged.npz"
-    damaged.write_bytes(b"PK")
-    with pytest.raises(ValueError, match=r"damaged\.npz: not an nlptx artifact, or truncated"):
-        load(damaged)
+    for content, says in (
+        (b"PK", "or truncated"),
+        (b"", "the file is empty"),
+        (b"text,label", "expected a file written"),
+    ):
+        damaged.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"damaged\.npz: not an nlptx artifact.*{says}"):
+            load(damaged)
 
 
 def test_objects_with_arrays_are_equal_only_to_themselves(model):

@@ -166,8 +166,7 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
-        CorruptError: the stream does not begin like an artifact; the rest of the stream is not read, because it may be
-            endless.
+        CorruptError, EOFError: the stream does not begin like an artifact. The rest, which may be endless, is not read.
     """
     start = stream.read(len(_ZIP))
     _check_start(start)
@@ -181,8 +180,10 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
 
 
 def _check_start(start: bytes) -> None:
-    """Raise CorruptError if ``start``, the first bytes of a file, are not those of an artifact."""
-    if start and start != _ZIP:
+    """Raise CorruptError or EOFError if ``start``, the first bytes of a file, are not those of an artifact."""
+    if not start:
+        raise EOFError("the file is empty")
+    if start != _ZIP:
         raise CorruptError(
             "not an nlptx artifact; expected a file written by nlptx cooccur, pca or train",
             hint="Check that another file, such as a table of texts, was not named by mistake.",
@@ -190,11 +191,8 @@ def _check_start(start: bytes) -> None:
 
 
 def _damaged(error: Exception, name: str) -> CorruptError:
-    return CorruptError(
-        f"not an nlptx artifact, or truncated or altered ({error})",
-        where=name,
-        hint="Make the file again with the stage that wrote it.",
-    )
+    message = f"not an nlptx artifact, or truncated or altered ({error})"
+    return CorruptError(message, where=name, hint="Make the file again with the stage that wrote it.")
 
 
 def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Artifact:
