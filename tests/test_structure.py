@@ -110,7 +110,7 @@ PARTS = [
     "cli",
     "estimator",
 ]
-LOOSE = {"__init__", "__main__", "version", "presets", "errors", "lbfgs", "metrics"}
+LOOSE = {"__init__", "__main__", "version", "presets", "errors", "lbfgs"}
 
 
 def test_every_module_is_in_a_part_of_the_package():

@@ -30,7 +30,7 @@ _MAX_SURPRISE = 8.0
 
 
 class ByteBigramModel:
-    """A byte-bigram model of the known words, which computes the surprise of other words.
+    """A bigram model of the bytes of known words; its surprise says how unusual the spelling of another word is.
 
     Args:
         words: known words.

@@ -95,7 +95,7 @@ def init(
 
 
 def _check_labels(train: str, test: str, options: ReadOptions, on_note: Callable[[str], None]) -> None:
-    """Read the labelled texts, to find wrong column names and labels early. Raises the same errors as training.
+    """Find wrong column names and labels before any model is trained. Raises the same errors as training.
 
     At most _MAX_TEXTS texts of each input are read. A missing file is reported when the experiment is written.
     """

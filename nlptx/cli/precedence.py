@@ -83,7 +83,7 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
 
 
 def is_default(name: str, context: click.Context | None = None) -> bool:
-    """Return whether an option of a command (by default, of the current one) has its default value."""
+    """Return whether nothing has set an option of ``context``; by default, of the current command."""
     context = context or click.get_current_context()
     return context.get_parameter_source(name) is ParameterSource.DEFAULT
 

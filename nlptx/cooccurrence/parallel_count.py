@@ -45,7 +45,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
 
 
 def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
-    """Yield groups of tasks of about _PAIRS_PER_GROUP pairs. The rows of a group have at most ``entries`` entries."""
+    """Yield groups of tasks; a group has about _PAIRS_PER_GROUP pairs, and at most ``entries`` entries in its rows."""
     group: list[Task] = []
     pairs = max_entries = 0
     for task in counter.tasks():

@@ -20,7 +20,7 @@ def _continuation_as(encoding: str) -> str:
 
 # Pattern of a character that appears if a continuation byte of UTF-8 is wrongly decoded as Windows-1252 or Latin-1.
 _CONTINUATION = "[" + re.escape("".join(sorted({*_continuation_as("cp1252"), *_continuation_as("latin-1")}))) + "]"
-# Quotation marks, dashes, the ellipsis and the no-break space follow many correctly decoded letters, as in "Spaß".
+# These characters often follow an accented letter in correct text (“Spaß”), so they do not show wrong decoding.
 _PUNCTUATION = "[\u00a0\u00ab\u00bb\u2013\u2014\u2018-\u201e\u2026\u2039\u203a]"
 _PATTERNS = {
     "mojibake": re.compile(

@@ -26,12 +26,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.ngrams.importance import MANY_TEXTS
 from nlptx.ngrams.tiles import Tiles
 from nlptx.pca.power_iteration import Eigenpairs, power_iteration
 from nlptx.runtime.workers import Workers
 
-# With at least this many texts, the components are computed less accurately, which saves time and changes little.
-_MANY_TEXTS = 10_000
 # Maximum relative residual of an eigenpair, for few texts and for many texts. Both values are large, because more
 # accurate components would not distinguish texts any better.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
@@ -43,12 +42,6 @@ TEXTS_PER_COMPONENT = 4
 # components minus their mean may consist only of rounding errors if their norm is below this fraction of the norm
 # before subtracting the mean.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These are
-# the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
-# rows. From long texts, more n-grams can be left out than from short texts, so the fraction for long texts is larger.
-# (:mod:`.out_of_core` uses the smaller fraction for all texts.) With few texts, no n-grams are left out, because almost
-# all n-grams may be frequent.
-_MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of vectors that are multiplied by X X' at a time. With many texts, the power iteration uses blocks of this
 # width too: a block of 32 vectors takes less time per vector than one of 16, and hardly more vectors are needed.
 _COLUMNS = 32
@@ -90,44 +83,6 @@ class TextComponents:
         return self.rows.T @ (self.lift @ coefficients), -self.mean @ coefficients
 
 
-def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
-    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
-
-    With many texts, the importance is also 0 for very frequent n-grams: those in more than about a thirteenth of the
-    texts or, if the texts are long, in more than about a fortieth of them.
-
-    Args:
-        text_counts: (G,) number of texts that contain each n-gram, or the sum of their weights.
-        texts: N, the total number of texts, or the sum of their weights.
-        min_texts: minimum number of texts that must contain an n-gram.
-        long: whether the texts are long, so that more of the frequent n-grams can be left out.
-    """
-    weights = np.where(text_counts >= min_texts, np.log((texts + 1) / np.maximum(text_counts, 1)) ** 2, 0)
-    if texts >= _MANY_TEXTS:
-        fraction = _MIN_IMPORTANCE_IN_LONG if long else _MIN_IMPORTANCE
-        weights[weights < fraction * weights.max(initial=0)] = 0
-    return weights.astype(np.float32)
-
-
-def unit_norm(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function that computes the entries of a matrix whose rows have unit norm.
-
-    The function is the argument ``values`` of :func:`.occurrences.presence_matrix`.
-
-    Args:
-        weights: (G,) importance of each n-gram, above 0.
-    """
-
-    def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
-        data = weights[columns]
-        # Texts without n-grams are left out here: they have no entries, and `reduceat` would not return 0 for them.
-        some = counts[counts > 0]
-        lengths = np.sqrt(np.add.reduceat(data * data, np.cumsum(some) - some)) if len(some) else np.ones(0)
-        return (data / np.repeat(lengths, some)).astype(np.float32)
-
-    return values
-
-
 def find_components(
     rows: sp.csr_matrix,
     max_components: int,
@@ -157,7 +112,7 @@ def find_components(
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
     if not components or not rows.nnz:
         return None
-    many = texts >= _MANY_TEXTS
+    many = texts >= MANY_TEXTS
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
     tiles = Tiles(rows if roots is None else _scaled(rows, roots), workers)
     tolerance, width = (TOLERANCE_OF_MANY, _COLUMNS) if many else (_TOLERANCE, 0)

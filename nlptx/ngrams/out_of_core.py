@@ -29,8 +29,8 @@ from nlptx.ngrams.feature_settings import (
     step_counter,
 )
 from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.importance import importance
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.lsa import importance
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of

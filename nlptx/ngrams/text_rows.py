@@ -19,8 +19,9 @@ from nlptx.ngrams.feature_settings import (
     min_texts_for_components,
     step_counter,
 )
+from nlptx.ngrams.importance import importance, unit_norm
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_norm
+from nlptx.ngrams.lsa import TextComponents, find_components
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
 from nlptx.ngrams.occurrences import (
     NgramSets,

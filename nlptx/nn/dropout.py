@@ -14,7 +14,7 @@ _LEVELS = 256
 
 
 class Dropout(Layer):
-    """Set random entries to zero during training, and scale up the others, so that the expected values do not change.
+    """During training, set random entries to zero and scale up the others, so that their expected values stay the same.
 
         y = x m / (1 - p)    where each m is 0 with probability p and 1 otherwise;    y = x outside training
 

@@ -63,7 +63,7 @@ class Layer:
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return only y, without dropout. Layers that need less memory without a cache override this method."""
+        """Return only y, without dropout. A layer overrides this method if it needs less memory without a cache."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

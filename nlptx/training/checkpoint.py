@@ -176,7 +176,7 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the checkpoint file, and the earlier one that was set aside.
+        """Remove the checkpoint, and that of an earlier run, which this run has renamed.
 
         If this fails, only a note is given, because training itself has succeeded.
         """

@@ -18,7 +18,7 @@ from nlptx.runtime.shared_memory import shared_copy
 # models, but would increase the time of a step by 1 to 4 % with one process, and by 3 to 8 % with two processes,
 # because only one process computes the average.
 _UPDATE_INTERVAL = 10
-# Number of entries that are updated at a time: the temporary array of their changes fits in the processor cache.
+# The average is updated in pieces of this many entries, whose temporary arrays fit in the processor cache.
 _ENTRIES_AT_A_TIME = 1 << 16
 
 

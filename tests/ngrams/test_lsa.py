@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.ngrams.importance import importance, unit_norm
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
-from nlptx.ngrams.lsa import find_components, importance, unit_norm
+from nlptx.ngrams.lsa import find_components
 from nlptx.ngrams.ngram_keys import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
