@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from calling import call, last_of_each
 from command import refused, run, shell
+from metric_definitions import auc_by_pairs, ece_by_bins
 from sample_data import COUNT, LABEL_WORDS, PCA, TRAIN, make_rows, one_step, write_tsv
-from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
     "model",
