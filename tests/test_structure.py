@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "nlptx"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+COMMAND_LINE = [path for path in MODULES if path.is_relative_to(PACKAGE / "cli")]
 HEAVY = ("numpy", "scipy", "pandas")
 
 
@@ -66,15 +67,15 @@ def test_layers_import_only_numpy_and_each_other(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_only_the_command_line_imports_click_and_rich(path):
-    if path.is_relative_to(PACKAGE / "cli") or path.name == "__main__.py":
+    if path in COMMAND_LINE or path.name == "__main__.py":
         return
     imported = {name for name in imports(path) if inside(name, "click", "rich", "nlptx.cli")}
     # The estimator shows its progress in the same way as the command line.
-    shared = ("nlptx.cli.reporter", "nlptx.cli.training_progress") if path.parent.name == "estimator" else ()
+    shared = ("nlptx.cli.terminal",) if path.parent.name == "estimator" else ()
     assert all(inside(name, *shared) for name in imported), imported
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "cli").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", COMMAND_LINE, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_commands_import_heavy_packages_only_inside_functions(path):
     assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
 
@@ -110,6 +111,8 @@ PARTS = [
     "cli",
     "estimator",
 ]
+# Parts of the command line, in the same order.
+CLI_PARTS = ["terminal", "options", "results", "steps", "cluster", "commands"]
 LOOSE = {"__init__", "__main__", "version", "presets", "errors", "lbfgs"}
 
 
@@ -126,7 +129,18 @@ def test_every_package_has_a_folder_of_tests(part):
 @pytest.mark.parametrize("part", PARTS)
 def test_imports_follow_the_flow_of_data(part):
     later_parts = [f"nlptx.{name}" for name in PARTS[PARTS.index(part) + 1 :]]
-    for path in [PACKAGE / f"{part}.py"] if part in LOOSE else (PACKAGE / part).glob("*.py"):
+    for path in [PACKAGE / f"{part}.py"] if part in LOOSE else (PACKAGE / part).rglob("*.py"):
+        assert not {name for name in all_imports(path) if inside(name, *later_parts)}, path
+
+
+def test_every_part_of_the_command_line_is_in_order():
+    assert {path.parent.name for path in (PACKAGE / "cli").glob("*/__init__.py")} == set(CLI_PARTS)
+
+
+@pytest.mark.parametrize("part", CLI_PARTS)
+def test_parts_of_the_command_line_import_only_earlier_parts(part):
+    later_parts = [f"nlptx.cli.{name}" for name in ["main", *CLI_PARTS[CLI_PARTS.index(part) + 1 :]]]
+    for path in (PACKAGE / "cli" / part).glob("*.py"):
         assert not {name for name in all_imports(path) if inside(name, *later_parts)}, path
 
 

@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 
 import click
 
-from nlptx.cli.reporter import neutralised, print_error
 from nlptx.cli.shortage import describe_shortage
-from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_streams
-from nlptx.cli.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
+from nlptx.cli.terminal.reporter import neutralised, print_error
+from nlptx.cli.terminal.standard_streams import drop_stdout, name_of_cause, repair_streams
+from nlptx.cli.terminal.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
 from nlptx.errors import NlptxError
 from nlptx.version import __version__
 
-# Command -> help text. Each command has a module of the same name, which is imported only if the command is used.
+# Command -> help text. The module of a command is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
     "merge": "Add up the counts of several parts of a corpus.",
@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"nlptx.cli.{cmd_name}")
+        module = importlib.import_module(f"nlptx.cli.commands.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         command.short_help = COMMANDS[cmd_name]
         return command
@@ -174,7 +174,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
         return error.exit_code
     except NlptxError as error:
         _show_traceback()
-        from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
+        from nlptx.cli.terminal.option_names import as_options  # late import: --help does not need the settings
 
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
@@ -221,7 +221,7 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
     """If an invalid value came from an environment variable or a file, name the variable or file in the message."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
-    from nlptx.cli.precedence import origin_of  # late import: --help does not need the settings
+    from nlptx.cli.options.precedence import origin_of  # late import: --help does not need the settings
 
     origin = origin_of(error.ctx, error.param.name)
     if origin is None:

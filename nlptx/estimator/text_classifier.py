@@ -12,8 +12,8 @@ from nlptx.artifacts.container import build
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label, find_labels
 from nlptx.classifier.model import Model
-from nlptx.cli.reporter import Reporter, print_note
-from nlptx.cli.training_progress import show
+from nlptx.cli.terminal.reporter import Reporter, print_note
+from nlptx.cli.terminal.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_true_labels
 from nlptx.estimator.metadata_requests import MetadataRequests

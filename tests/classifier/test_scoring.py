@@ -18,7 +18,7 @@ from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
 from nlptx.classifier.scoring import score
 from nlptx.classifier.token_ids import pieces
-from nlptx.cli.prediction_writer import escape_formula, round_distribution, round_each
+from nlptx.cli.results.prediction_writer import escape_formula, round_distribution, round_each
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout, flatten
 from nlptx.runtime.workers import Workers

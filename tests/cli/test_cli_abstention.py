@@ -7,7 +7,7 @@ from calling import call, failure, last_of_each
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
 from nlptx.classifier.abstention import ErrorCurve
-from nlptx.cli.abstention_options import attainable_errors
+from nlptx.cli.options.abstention import attainable_errors
 
 LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
 

@@ -24,7 +24,7 @@ def usage_error(*words, **options):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_repeating_an_option_with_one_value_is_an_error(command):
-    for option in getattr(import_module(f"nlptx.cli.{command}"), command).params:
+    for option in getattr(import_module(f"nlptx.cli.commands.{command}"), command).params:
         if isinstance(option, click.Option) and not option.multiple:
             # Give the option twice, by its first and by its last name: -o and --output, --freeze and --no-freeze.
             names = (option.opts[0], (option.secondary_opts or option.opts)[-1])

@@ -18,9 +18,9 @@ from calling import call, failure
 from sample_data import make_rows, write_tsv
 
 from nlptx.artifacts.container import read, write
-from nlptx.cli import cluster_cooccur, cluster_predict, cluster_training
-from nlptx.cli.cluster_options import ClusterOptions, shared_folder
-from nlptx.cli.cluster_training import _with_epochs
+from nlptx.cli.cluster import cooccur, predict, training
+from nlptx.cli.cluster.training import _with_epochs
+from nlptx.cli.options.cluster import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
@@ -48,8 +48,8 @@ class Twice:
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch, tmp_path):
     monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run, per_worker=2: nullcontext(Twice()))
-    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 200)
-    monkeypatch.setattr(cluster_predict, "_PARTITION", 200)
+    monkeypatch.setattr(cooccur, "partition_size", lambda inputs: 200)
+    monkeypatch.setattr(predict, "_PARTITION", 200)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.txt").write_bytes(TEXT)
 
@@ -460,7 +460,7 @@ def test_the_plan_of_pca_has_the_precision_of_the_run():
 
 def test_the_time_of_training_is_estimated_from_a_sample_with_every_label(tmp_path, monkeypatch):
     """The sample contains every label, even if labels alternate or one of them is rare."""
-    monkeypatch.setattr(cluster_training, "_SAMPLE", 12)
+    monkeypatch.setattr(training, "_SAMPLE", 12)
     for name, labels in (("alternating.tsv", ["neg", "pos"] * 12), ("rare.tsv", ["pos"] * 30 + ["neg"] * 3)):
         write_tsv(tmp_path / name, [(f"a good film {number}", label) for number, label in enumerate(labels)])
         plan = call("train", name, "--effort", "fast", "--cluster", "local:2", "--dry-run", "--json").json

@@ -10,7 +10,7 @@ from calling import call, failure
 from command import Running, run
 from sample_data import make_rows
 
-from nlptx.cli import crossvalidate as crossvalidation
+from nlptx.cli.commands import crossvalidate as crossvalidation
 from nlptx.errors import OutputError
 
 FAST = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "8", "--lsa-components", "4", "--folds", "3")

@@ -15,8 +15,8 @@ from click.core import ParameterSource
 from command import NLPTX, refused, run, shell
 
 from nlptx import __version__
-from nlptx.cli.command import Option
 from nlptx.cli.main import nlptx
+from nlptx.cli.options.command import Option
 from nlptx.settings import GROUPS
 
 COMMANDS = (
@@ -42,7 +42,7 @@ def help_of(*command):
 
 def parameters_of(command):
     """Return the click options of a command."""
-    definition = getattr(import_module(f"nlptx.cli.{command}"), command)
+    definition = getattr(import_module(f"nlptx.cli.commands.{command}"), command)
     return [parameter for parameter in definition.params if isinstance(parameter, click.Option)]
 
 
@@ -135,7 +135,7 @@ def test_help_of_train_has_ten_options_and_then_groups():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_in_a_group(command):
     plain = [option.name for option in parameters_of(command) if not isinstance(option, Option)]
-    assert plain == [], "declare them with nlptx.cli.command.option"
+    assert plain == [], "declare them with nlptx.cli.options.command.option"
     assert {option.group for option in parameters_of(command)} <= set(GROUPS)
 
 
@@ -211,7 +211,7 @@ def test_counting_a_small_corpus_does_not_import_scipy(work, tmp_path):
 
 def test_listing_the_commands_imports_none_of_them():
     _, imported = imported_for("--help")
-    assert not imported & {f"nlptx.cli.{name}" for name in COMMANDS}
+    assert not imported & {f"nlptx.cli.commands.{name}" for name in COMMANDS}
     assert not any(name.startswith("nlptx.corpus") for name in imported)
 
 

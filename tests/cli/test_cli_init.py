@@ -196,7 +196,7 @@ def test_the_program_may_have_a_path(without_nlptx):
 def test_a_warning_if_the_reports_cannot_be_written(work, tmp_path, monkeypatch):
     paths = (work / "train.tsv", work / "test.tsv")
     assert "Jinja2" not in call("init", tmp_path / "a", *paths).stderr
-    monkeypatch.setattr("nlptx.cli.init.find_spec", lambda name: None)
+    monkeypatch.setattr("nlptx.cli.commands.init.find_spec", lambda name: None)
     assert "reports, which need Jinja2: pip install 'nlptx[report]'" in call("init", tmp_path / "b", *paths).stderr
 
 

@@ -11,7 +11,7 @@ from sample_data import write_tsv
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
-from nlptx.cli.known_words import KnownWords
+from nlptx.cli.results.known_words import KnownWords
 
 STRANGE = ["\U0001f600", "\u2605\u2605\u2605\u2605\u2605", "", "   ", "zzz qqq"]
 

@@ -12,7 +12,7 @@ import pytest
 import nlptx
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.main import nlptx as command_line
-from nlptx.cli.option_names import _NAMES, as_options
+from nlptx.cli.terminal.option_names import _NAMES, as_options
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 PACKAGE = Path(nlptx.__file__).parent

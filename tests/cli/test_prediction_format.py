@@ -13,7 +13,7 @@ from calling import call
 from command import contents
 
 import nlptx
-from nlptx.cli.table_writer import cell
+from nlptx.cli.results.table_writer import cell
 
 TEXTS = "a great and lovely story\nthe film was awful\n"
 COLUMNS = "text,label,confidence,score,prob_neg,prob_pos"

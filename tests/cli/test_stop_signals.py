@@ -1,11 +1,11 @@
-"""Tests of signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
+"""Tests of signals that stop a command at chosen points; cli/terminal/stop_signal.py describes the policy."""
 
 import pytest
 from command import contents, header_of, run, run_program
 from killing import ENCODE, ENTRY, FEATURES, SAVE, SAVE_MODEL, STEP, VALIDATE, signalled_at
 from sample_data import PCA, TRAIN
 
-from nlptx.cli.training_result import _interruption
+from nlptx.cli.steps.training_result import _interruption
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 CHECKPOINT = "out.npz.checkpoint"

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from nlptx.cli.reporter import Reporter
-from nlptx.cli.table_blocks import split_into_blocks
+from nlptx.cli.terminal.reporter import Reporter
+from nlptx.cli.terminal.table_blocks import split_into_blocks
 
 HEADS = [f"b{block}h{head}" for block in (1, 2) for head in range(1, 9)]
 
 
 def drawn(capsys, header, rows, width, monkeypatch):
-    monkeypatch.setattr("nlptx.cli.reporter._WIDTH", width)
+    monkeypatch.setattr("nlptx.cli.terminal.reporter._WIDTH", width)
     Reporter().table("title", header, rows)
     return capsys.readouterr().out.splitlines()
 

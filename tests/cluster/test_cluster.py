@@ -18,7 +18,7 @@ from local_cluster import local_cluster, needs_distributed
 from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
-from nlptx.cli.stop_signal import StopSignal
+from nlptx.cli.terminal.stop_signal import StopSignal
 from nlptx.cluster import cluster as module
 from nlptx.cluster import connection
 from nlptx.cluster.cluster import Cluster

@@ -12,7 +12,7 @@ from reviews import make_reviews, small_embeddings
 from sample_data import make_rows, write_tsv
 
 import nlptx
-from nlptx.cli import reporter
+from nlptx.cli.terminal import reporter
 from nlptx.errors import ArtifactError, LabelError, NotFittedError
 
 TEXTS, LABELS = make_reviews(24)

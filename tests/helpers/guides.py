@@ -14,8 +14,8 @@ import click
 from command import run
 from command import shell as run_in_shell
 
-from nlptx.cli.conflicts import refuse_conflicts
 from nlptx.cli.main import nlptx
+from nlptx.cli.options.conflicts import refuse_conflicts
 
 ROOT = Path(__file__).parent.parent.parent
 README = "README.md"

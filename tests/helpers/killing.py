@@ -40,8 +40,8 @@ main()
 _SIGNAL_DRIVER = """
 import importlib, json, os, signal, sys
 strikes, force_after, *words = sys.argv[1:]
-import nlptx.cli.stop_signal
-nlptx.cli.stop_signal._FORCE_AFTER = float(force_after)
+import nlptx.cli.terminal.stop_signal
+nlptx.cli.terminal.stop_signal._FORCE_AFTER = float(force_after)
 
 def strike(module, owner, name, number, signal_name):
     holder = importlib.import_module(module)

@@ -9,7 +9,7 @@ from sample_data import PLAIN, make_rows
 import nlptx.artifacts.container as artifacts
 from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
-from nlptx.cli.info import info
+from nlptx.cli.commands.info import info
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.pca.fit import fit_pca

@@ -11,7 +11,7 @@ from reviews import make_reviews, run, small_fit
 import nlptx
 from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
-from nlptx.cli.charts import curve
+from nlptx.cli.terminal.charts import curve
 from nlptx.plots import plot_history
 from nlptx.settings import PcaSettings, TrainSettings
 from nlptx.training.progress import EpochProgress

@@ -127,7 +127,7 @@ def drops_texts():
 
 def prints_process_id():
     """Print the process id after each short result."""
-    from nlptx.cli import prediction_writer
+    from nlptx.cli.results import prediction_writer
 
     honest = prediction_writer.PredictionWriter._text_line
     prediction_writer.PredictionWriter._text_line = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"

@@ -22,10 +22,10 @@ pytestmark = [
 # Program that runs a command with small partitions.
 SMALL = """
 import sys
-from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cli.cluster import cooccur, predict
 size = int(sys.argv.pop(1))
-cluster_cooccur.partition_size = lambda inputs: size
-cluster_predict._PARTITION = size
+cooccur.partition_size = lambda inputs: size
+predict._PARTITION = size
 from nlptx.__main__ import main
 if __name__ == "__main__":
     main()

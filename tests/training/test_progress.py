@@ -9,8 +9,8 @@ from sample_data import make_rows, write_tsv
 
 import nlptx
 from nlptx.artifacts import container
-from nlptx.cli import reporter
-from nlptx.cli.training_progress import show
+from nlptx.cli.terminal import reporter
+from nlptx.cli.terminal.training_progress import show
 from nlptx.runtime.progress import counted
 from nlptx.settings import TrainSettings
 from nlptx.training.progress import EpochProgress, Progress

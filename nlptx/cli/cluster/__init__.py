@@ -1,0 +1,1 @@
+"""The commands that can use a cluster (``--cluster``)."""

@@ -1,0 +1,1 @@
+"""The commands. Each module has the name of its command, reads the options, and calls the library."""

@@ -1,0 +1,1 @@
+"""Steps that several commands have in common, and long steps of single commands."""
