@@ -284,7 +284,7 @@ def test_usage_errors(data):
 
 
 def test_every_kind_of_fault_can_be_named():
-    from nlptx.cli import check
+    from nlptx.cli.commands import check
     from nlptx.data_quality.findings import KINDS
 
     assert list(check._KINDS) == list(KINDS)

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from nlptx.cli import reporter
+from nlptx.cli.terminal import reporter
 
 
 class Terminal(io.StringIO):

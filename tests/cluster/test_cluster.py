@@ -17,7 +17,7 @@ from calling import call
 from local_cluster import local_cluster, needs_distributed
 from sample_data import make_rows, write_tsv
 
-from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cli.cluster import cooccur, predict
 from nlptx.cli.terminal.stop_signal import StopSignal
 from nlptx.cluster import cluster as module
 from nlptx.cluster import connection
@@ -193,8 +193,8 @@ def test_local_workers_that_are_not_started_again(connect, monkeypatch):
 
 
 def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 400)
-    monkeypatch.setattr(cluster_predict, "_PARTITION", 400)
+    monkeypatch.setattr(cooccur, "partition_size", lambda inputs: 400)
+    monkeypatch.setattr(predict, "_PARTITION", 400)
     (tmp_path / "texts.txt").write_bytes(b"I loved this film .\nIt was awful , and too long .\n" * 30)
     on_cluster = ("--cluster", scheduler.scheduler_address)
     counting = ("cooccur", tmp_path / "texts.txt", "--min-count", "1", "-o")
