@@ -29,8 +29,11 @@ _PATTERNS = {
     ),
     "lost-characters": re.compile("\ufffd"),
     "control-characters": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
+    # A tag, with or without attributes, or a character reference. Text after the name of a tag must contain an equals
+    # sign, so that "a <b or c> d" is not a tag.
     "markup": re.compile(
-        r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]{0,1000})?/?>|&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
+        r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>=]{0,1000}=[^<>]{0,1000}+|\s?/?)>"
+        r"|&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://|www\.)[!-~]{101,}"),
 }

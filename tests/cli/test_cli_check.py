@@ -350,7 +350,10 @@ def test_impossible_suggestions(to_label, words, code, says):
 def test_no_text_is_left_to_suggest(to_label):
     (to_label / "other.txt").write_text("zzz qqq\n")
     result = run("check", "data.tsv", "--suggest", "2", "--unlabelled", "other.txt", "--to-label", "next.csv")
-    assert "none: none of the unlabelled texts has a word in common with the labelled texts" in result.text
+    reason = "none of the unlabelled texts has a word in common with the labelled texts"
+    assert f"none: {reason}" in result.text
+    report = call("check", "data.tsv", "--suggest", "2", "--unlabelled", "other.txt", "--json", "-q").json
+    assert (report["suggested"], report["none_suggested_because"]) == ([], reason)
     assert (to_label / "next.csv").read_text().split() == ["text,label"]
 
 

@@ -94,6 +94,8 @@ def test_overlap_with_other_data():
         ("lost-characters", "a caf\ufffd in town"),
         ("control-characters", "a\x07b"),
         ("markup", "a fine<br />film"),
+        ("markup", 'see <a href="x">this</a>'),
+        ("markup", "one</P >two"),
         ("markup", "R&amp;B"),
         ("long-words", "a " + "x" * 101),
         ("empty-texts", " \t"),
@@ -107,7 +109,7 @@ def test_faults_of_single_texts(kind, text):
     "text",
     [
         "a café in Zürich, ça va, São Paulo, Ærø, Łódź – “yes”",
-        "a < b and c > d, I <3 you, AT&T; x&y",
+        "a < b and c > d, I <3 you, AT&T; x&y, a<b && c>d, a <b or c> d",
         "see https://example.com/" + "a" * 200,
         "see www.example.com/" + "a" * 200,
         "„Spaß“, Gruß… « voilà\u00a0» «\u00a0café\u00a0» CAFÉ’s PIÙ” Groß–",

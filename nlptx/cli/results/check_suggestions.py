@@ -17,9 +17,14 @@ _DIGITS = 4
 
 
 def suggested_as_json(suggested: SuggestedTexts | None, rows: DataRows) -> dict[str, Any]:
-    """Return the suggested texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
+    """Return the suggested texts as JSON values, or the reason why there are none.
+
+    The dictionary is empty if ``--suggest`` was not given.
+    """
     if suggested is None:
         return {}
+    if suggested.obstacle:
+        return {"suggested": [], "none_suggested_because": suggested.obstacle}
     listed = zip(suggested.rows.tolist(), suggested.labels, suggested.probabilities.tolist(), strict=True)
     return {
         "suggested": [
