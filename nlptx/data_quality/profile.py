@@ -51,6 +51,7 @@ class Profile:
         columns: names of the table columns.
         without_text: number of rows whose text is empty.
         without_label: number of rows without a label.
+        empty_label_sets: number of rows with an empty set of labels; None if the data is not multi-label.
         unreadable: number of rows that could not be read.
         words: distribution of the number of words; punctuation marks do not count as words.
         characters: distribution of the number of characters.
@@ -61,6 +62,7 @@ class Profile:
     columns: list[str]
     without_text: int
     without_label: int
+    empty_label_sets: int | None
     unreadable: int
     words: Lengths
     characters: Lengths
@@ -84,6 +86,7 @@ def profile(rows: DataRows, words: NDArray[np.int64]) -> Profile:
         columns=rows.columns,
         without_text=sum(not text.strip() for text in texts),
         without_label=len(rows) - labelled,
+        empty_label_sets=None if rows.separator is None else sum(labels == () for labels in rows.labels),
         unreadable=rows.unreadable,
         words=_lengths(words, positions),
         characters=_lengths(np.fromiter(map(len, texts), np.int64, len(texts)), positions),

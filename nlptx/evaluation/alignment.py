@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.errors import LabelError, quoted
 from nlptx.evaluation.label_spellings import match_labels
-from nlptx.evaluation.label_union import unite_labels
+from nlptx.evaluation.label_union import note_spellings, unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.text_matching import match_rows
 
@@ -69,12 +69,11 @@ def _common_labels(
     """
     lists = [each.label_names for each in predictions]
     for known in [names, *lists]:
-        if all(match_labels(labels, known) is not None for labels in lists):
-            united = [
-                unite_labels(known, labels, each.source, on_note)
-                for each, labels in zip(predictions, lists, strict=True)
-            ]
-            return [spelling for spelling, _, _ in united], known
+        spellings = [spelling for labels in lists if (spelling := match_labels(labels, known)) is not None]
+        if len(spellings) == len(lists):
+            for each, spelling in zip(predictions, spellings, strict=True):
+                note_spellings(spelling, each.source, on_note)
+            return spellings, known
     others = [name for labels in lists for name in labels]
     spelling, names, _ = unite_labels(names, others, "labels", on_note)
     return [spelling] * len(lists), names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nlptx.evaluation.label_spellings import match_labels
 from nlptx.training.labels import order_labels
@@ -17,7 +17,9 @@ def unite_labels(
     """Return the common spelling of each label, the distinct spellings in order, and whether they form a scale.
 
     A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or both
-    mean negative or both mean positive, such as ``0`` and ``neg``; see :func:`.match_labels`.
+    mean negative or both mean positive, such as ``0`` and ``neg``; see :func:`.match_labels`. If several true labels
+    equal the same predicted label, such as ``Bad`` and ``bad``, they get the spelling of the predicted label; otherwise
+    predicted labels get the spelling of the true labels.
 
     Args:
         true: true labels of the texts.
@@ -31,12 +33,22 @@ def unite_labels(
     known, others = sorted(set(true)), sorted(set(predicted))
     spelling = {label: label for label in known}
     as_true, as_predicted = match_labels(others, known), match_labels(known, others)
-    if as_true is not None:
+    if as_true is not None and (as_predicted is None or set(as_true.values()) == set(known)):
         spelling |= as_true
     elif as_predicted is not None:
         spelling |= {label: label for label in others} | as_predicted
     else:
         spelling |= {label: _single_match(label, known) for label in others}
+    note_spellings(spelling, where, on_note)
+    distinct = set(spelling.values())
+    if len(distinct) < 2:
+        return spelling, sorted(distinct), False
+    names, values = order_labels(distinct)
+    return spelling, names, values is not None
+
+
+def note_spellings(spelling: Mapping[str, str], where: str, on_note: Callable[[str], None]) -> None:
+    """Call ``on_note`` if the spelling of any label is changed; ``where`` is the name of the file."""
     changed = [f"{old} as {new}" for old, new in sorted(spelling.items()) if old != new]
     if changed:
         more = ", ..." if len(changed) > _MAX_LISTED else ""
@@ -44,11 +56,6 @@ def unite_labels(
             f"{where}: labels are read as follows: {', '.join(changed[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
-    distinct = set(spelling.values())
-    if len(distinct) < 2:
-        return spelling, sorted(distinct), False
-    names, values = order_labels(distinct)
-    return spelling, names, values is not None
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:

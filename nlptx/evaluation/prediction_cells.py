@@ -147,7 +147,7 @@ def read_label_probabilities(
     if missing := [label for label in names if label not in labels]:
         on_note(
             f"{documents[0].source}: there is no column with the probability of {', '.join(missing)};"
-            " such a label gets the probability 0"
+            " such a label gets the probability 0; if it is another name of a label, map it with `label_map=OLD=NEW`"
         )
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -98,25 +99,21 @@ def cross_validate(
     if rare := experiment.rare_labels():
         named = ", ".join(map(quoted, rare[:10])) + (", ..." if len(rare) > 10 else "")
         on_note(f"labels with fewer texts than there are folds are missing from some test folds: {named}")
-    noted: set[str] = set()
-
-    def note_once(note: str) -> None:
-        if note not in noted:
-            noted.add(note)
-            on_note(note)
-
+    noted: set[str] = set()  # notes of earlier folds, without their numbers
     tasks = [(seed, fold) for seed in seeds for fold in range(experiment.folds)]
     open_tasks = [task for task in tasks if _name(*task) not in journal.records]
     if run_folds is None:
-        run_folds = partial(_run_folds, experiment, recipe, workers, on_progress, note_once)
+        run_folds = partial(_run_folds, experiment, recipe, workers, on_progress, on_note)
     results = []
     with closing(run_folds(open_tasks)) as computed:
         for task in tasks:
             name = _name(*task)
             if name not in journal.records:
                 record, notes = next(computed)
-                for note in notes:
-                    note_once(note)
+                for note in dict.fromkeys(notes):
+                    if _without_numbers(note) not in noted:
+                        on_note(note)
+                noted.update(map(_without_numbers, notes))
                 journal.add(name, record)
             result = _stored(experiment, journal, *task)
             results.append(result)
@@ -145,6 +142,11 @@ def _run_folds(
 
     with workers.at_most(runs) as pool:
         yield from pool.map(work, tasks, isolated=True)
+
+
+def _without_numbers(note: str) -> str:
+    """Return a note without its numbers: the notes of two folds are alike if they differ only in numbers of texts."""
+    return re.sub(r"\d[\d,.]*", "#", note)
 
 
 def _name(seed: int, fold: int) -> str:

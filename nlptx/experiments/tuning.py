@@ -69,6 +69,10 @@ class Tuning:
         """Whether the time was long enough to test any settings other than the starting settings."""
         return any(trial.folds for trial in self.trials[1:])
 
+    def change(self, trial: Trial) -> float:
+        """Return the mean of the optimised measure, minus that of the starting settings on the same folds."""
+        return trial.mean(self.measure) - self.default.mean(self.measure, trial.folds)
+
 
 def tune(
     experiment: Experiment,

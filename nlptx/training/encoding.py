@@ -90,7 +90,7 @@ def encode(
     for note in label_notes(given.all_labels, values):
         context.on_note(note)
     if given.without_label:
-        context.on_note(f"texts without a label: {given.without_label:,}; they are read as having none of the labels")
+        context.on_note(f"texts with none of the labels: {given.without_label:,}")
     for note in weight_notes(given.weights):
         context.on_note(note)
     valid_texts, valid_names = given.valid or ([], [])

@@ -155,8 +155,9 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
     for spellings in by_spelling.values():
         if len(spellings) > 1:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
-            example = f"`label_map={spellings[0]}={spellings[1]}`"
-            yield f"labels {named} are read as different labels; if they mean the same thing, merge them ({example})"
+            common, *rarer = sorted(spellings, key=lambda label: -counts[label])
+            merged = " ".join(f"`label_map={label}={common}`" for label in rarer)
+            yield f"labels {named} are read as different labels; if they mean the same thing, merge them ({merged})"
 
 
 def _joined_notes(counts: Counter[str]) -> Iterator[str]:

@@ -8,6 +8,11 @@ from calling import call, failure
 from command import Running, header_of, run
 
 import nlptx
+from nlptx.cli.results.tuning_report import draw_tuning
+from nlptx.cli.terminal.reporter import Reporter
+from nlptx.experiments.halving import Trial
+from nlptx.experiments.measures import Measures
+from nlptx.experiments.tuning import Tuning
 
 ROWS = [("a good film", "pos"), ("so good", "pos"), ("a bad film", "neg"), ("so bad", "neg")] * 12
 
@@ -129,3 +134,19 @@ def test_a_sample_of_the_texts(here):
 def test_errors(here, words, code, says):
     found, message = failure("tune", here / "train.tsv", *words)
     assert (found, says in message) == (code, True), message
+
+
+def test_settings_are_ranked_by_their_change_on_the_same_folds(capsys):
+    """The starting settings are worse on fold 2 than on fold 1, so a log-loss of 0.5 is good on fold 2 only."""
+
+    def measures(log_loss):
+        return Measures(0.8, 0.8, log_loss, 0.1)
+
+    default = Trial({}, {}, {0: measures(0.4), 1: measures(0.6)})
+    worse = Trial({}, {"train.epochs": 3}, {0: measures(0.45)})
+    better = Trial({}, {"train.epochs": 4}, {1: measures(0.5)})
+    draw_tuning(Tuning("log_loss", default, [default, worse, better], 1, 1.0), "t.toml", Reporter())
+    table = capsys.readouterr().out
+    assert table.index("epochs 4") < table.index("epochs 3")
+    assert "-0.1000" in table
+    assert "+0.0500" in table

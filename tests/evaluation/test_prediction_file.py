@@ -98,6 +98,20 @@ def test_other_spellings(tmp_path, true, predicted):
     assert "labels are read as follows" in notes[0]
 
 
+@pytest.mark.parametrize(("first", "second"), [("A", "a"), ("a", "A")])
+def test_several_spellings_of_one_label_are_all_read_as_the_predicted_label(tmp_path, first, second):
+    """The model was trained with a label map that replaced the label ``second`` by ``first``."""
+    rows = f"x,{first},{first},0.9,0.1\ny,{second},{first},0.8,0.2\nz,B,B,0.1,0.9\n"
+    notes = []
+    path = written(tmp_path, f"text,label,predicted,prob_{first},prob_B\n{rows}")
+    found = read_predictions(path, on_note=notes.append)
+    assert found.correct.all()
+    assert found.label_names == sorted([first, "B"])
+    assert [note for note in notes if "are read as follows" in note] == [
+        f"{path}: labels are read as follows: {second} as {first}; if that is wrong, map them with `label_map=OLD=NEW`"
+    ]
+
+
 def test_labels_are_those_of_all_columns(tmp_path):
     path = written(tmp_path, "text,label,predicted,prob_a,prob_b,prob_c\nx,a,d,0.5,0.25,0.25\n")
     notes = []

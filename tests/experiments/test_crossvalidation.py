@@ -171,6 +171,14 @@ def test_a_label_that_the_training_part_lacks_has_probability_0():
     assert "labels with fewer texts than there are folds are missing from some test folds: 'odd'" in notes
 
 
+def test_notes_of_several_folds_that_differ_only_in_numbers_are_reported_once():
+    """Each training part has its own number of texts with the label POS."""
+    texts = experiment(count=40)
+    notes = []
+    cross_validate(replace(texts, labels=["POS", *texts.labels[1:]]), RECIPE, on_note=notes.append)
+    assert len([note for note in notes if "are read as different labels" in note]) == 1
+
+
 def test_too_few_texts():
     with pytest.raises(DataError, match="4 texts for 9 folds"):
         cross_validate(experiment(count=4, folds=9), RECIPE)

@@ -84,17 +84,21 @@ def test_labels_that_differ_only_in_how_accents_are_written_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("labels", "named"),
+    ("labels", "named", "advice"),
     [
-        (["POS", "pos", "pos", "neg"], "'POS' (1 text) and 'pos' (2 texts)"),
-        (["Neg", "NEG", "neg", "pos"], "'NEG' (1 text) and 'Neg' (1 text) and 'neg' (1 text)"),
-        (["1", "1.0", "1.0", "2"], "'1' (1 text) and '1.0' (2 texts)"),
+        (["POS", "pos", "pos", "neg"], "'POS' (1 text) and 'pos' (2 texts)", "`label_map=POS=pos`"),
+        (["POS", "POS", "pos", "neg"], "'POS' (2 texts) and 'pos' (1 text)", "`label_map=pos=POS`"),
+        (
+            ["Neg", "NEG", "neg", "neg", "pos"],
+            "'NEG' (1 text) and 'Neg' (1 text) and 'neg' (2 texts)",
+            "`label_map=NEG=neg` `label_map=Neg=neg`",
+        ),
+        (["1", "1.0", "1.0", "2"], "'1' (1 text) and '1.0' (2 texts)", "`label_map=1=1.0`"),
     ],
 )
-def test_different_spellings_of_one_label_cause_a_note(labels, named):
+def test_different_spellings_of_one_label_cause_a_note(labels, named, advice):
     (note,) = notes(labels)
-    assert note.startswith(f"labels {named} are read as different labels; if they mean the same thing, merge them")
-    assert "`label_map=" in note
+    assert note == (f"labels {named} are read as different labels; if they mean the same thing, merge them ({advice})")
 
 
 def test_numeric_labels_cause_a_note_that_they_are_treated_as_ordered():

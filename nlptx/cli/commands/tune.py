@@ -6,7 +6,7 @@ import math
 import time
 from contextlib import ExitStack
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -17,19 +17,14 @@ from nlptx.cli.options.inputs import check_not_an_input
 from nlptx.cli.options.number_types import CountRange, NumberRange
 from nlptx.cli.options.precedence import is_default
 from nlptx.cli.options.shared import CommonOptions, common_options, output_option
+from nlptx.cli.results.tuning_report import describe, draw_tuning, file_comments, tuning_as_json
 from nlptx.cli.steps.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.steps.stage_run import peak_memory
-from nlptx.cli.terminal.reporter import Reporter, print_json
+from nlptx.cli.terminal.reporter import print_json
 from nlptx.cli.terminal.stop_signal import StopNote, Terminated
 from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import TrainSettings
 
-if TYPE_CHECKING:
-    from nlptx.experiments.halving import Trial
-    from nlptx.experiments.tuning import Tuning
-
-# Maximum number of rows in the table of tested settings.
-_MAX_ROWS = 20
 # Options that determine the data and the starting point of training; the settings file contains them too.
 _DATA_OPTIONS = (
     *("text_column", "label_column", "input_format", "delimiter", "split", "encoding_errors", "skip_bad", "exclude"),
@@ -142,7 +137,7 @@ def tune(
                     perform_runs=perform_runs,
                     journal=journal,
                     on_run=lambda state, fraction: meter(min(fraction, 1.0), state),
-                    on_best=lambda trial: meter(None, _describe(trial, name), keep=True),
+                    on_best=lambda trial: meter(None, describe(trial, name), keep=True),
                 )
         except (KeyboardInterrupt, Terminated) as error:
             if journal.can_resume and journal.path is not None:
@@ -151,16 +146,16 @@ def tune(
             raise
         if result.exhausted:
             common.reporter.note("note: the search has ended, because no combinations of settings are left to try")
-        write_settings(output, non_default(result.best.values) | _data_options(), _comments(result))
+        write_settings(output, non_default(result.best.values) | _data_options(), file_comments(result))
     if not result.compared:
         common.reporter.note(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
         )
     if common.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
-        print_json({"output": output, **_as_json(result), **cost})
+        print_json({"output": output, **tuning_as_json(result), **cost})
     elif result.compared:
-        _draw(result, output, common.reporter)
+        draw_tuning(result, output, common.reporter)
 
 
 def _data_options() -> dict[str, Any]:
@@ -178,64 +173,3 @@ def _fixed() -> list[str]:
 def _is_given(name: str) -> bool:
     given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
     return click.get_current_context().get_parameter_source(name) in given
-
-
-def _changes(trial: Trial) -> str:
-    """Return the changed settings as text."""
-    shown = {True: "on", False: "off"}
-    changes = (
-        f"{name.partition('.')[2].replace('_', '-')} {shown[value] if isinstance(value, bool) else value}"
-        for name, value in trial.changes.items()
-    )
-    return ", ".join(changes) or "starting settings"
-
-
-def _describe(trial: Trial, measure: str) -> str:
-    return f"{measure.replace('_', '-')} {trial.mean(measure):.4f}: {_changes(trial)}"
-
-
-def _comments(result: Tuning) -> list[str]:
-    """Return the comments of the settings file."""
-    if not result.compared:
-        return ["written by nlptx tune; the time was too short to compare any other settings with these"]
-    title = result.measure.replace("_", "-")
-    if not result.best.changes:
-        score = f"{result.default.mean(result.measure):.4f}"
-        return [f"written by nlptx tune; no other settings were better than these; mean out-of-fold {title}: {score}"]
-    return [
-        f"written by nlptx tune; mean out-of-fold {title}: {result.best.mean(result.measure):.4f} with these settings,"
-        f" {result.default.mean(result.measure):.4f} with the starting settings",
-        f"changed: {_changes(result.best)}",
-    ]
-
-
-def _as_json(result: Tuning) -> dict[str, Any]:
-    trials = [
-        {
-            "changes": trial.changes,
-            "folds": [{"fold": fold + 1, **measures._asdict()} for fold, measures in trial.folds.items()],
-            "seconds": round(trial.seconds, 3),
-            "failure": trial.failure or None,
-            "best": trial is result.best,
-        }
-        for trial in result.trials
-    ]
-    return {"measure": result.measure, "rounds": result.rounds, "settings": result.best.values, "trials": trials}
-
-
-def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the best settings, starting with those tested on the most folds. Always include the starting settings."""
-    from nlptx.experiments.halving import MEASURES
-
-    sign = -1 if MEASURES[result.measure] else 1
-    tested = [trial for trial in result.trials if trial.folds]
-    order = sorted(tested, key=lambda trial: (-len(trial.folds), sign * trial.mean(result.measure)))
-    shown = order[:_MAX_ROWS]
-    if result.default not in shown:
-        shown[-1] = result.default
-    rows = [
-        (len(trial.folds), f"{trial.mean('accuracy'):.2%}", f"{trial.mean('log_loss'):.4f}", _changes(trial))
-        for trial in shown
-    ]
-    header = ("folds", "accuracy", "log-loss", "changed settings")
-    reporter.table(f"best of {len(tested)} settings -> {output}", header, rows)

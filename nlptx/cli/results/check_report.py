@@ -75,6 +75,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         ("texts", profile.texts),
         ("without a text", profile.without_text),
         ("without a label", profile.without_label),
+        *([("with none of the labels", profile.empty_label_sets)] if profile.empty_label_sets is not None else []),
         *([("rows that cannot be read", profile.unreadable)] if profile.unreadable else []),
     ]
     reporter.facts("profile", facts)

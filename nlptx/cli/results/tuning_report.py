@@ -1,0 +1,91 @@
+"""The result of ``nlptx tune``, as a table, as JSON values and as comments in the settings file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.terminal.reporter import Reporter
+
+if TYPE_CHECKING:
+    from nlptx.experiments.halving import Trial
+    from nlptx.experiments.tuning import Tuning
+
+# Maximum number of rows in the table of tested settings.
+_MAX_ROWS = 20
+
+
+def _changes(trial: Trial) -> str:
+    """Return the changed settings as text."""
+    shown = {True: "on", False: "off"}
+    changes = (
+        f"{name.partition('.')[2].replace('_', '-')} {shown[value] if isinstance(value, bool) else value}"
+        for name, value in trial.changes.items()
+    )
+    return ", ".join(changes) or "starting settings"
+
+
+def describe(trial: Trial, measure: str) -> str:
+    """Return the value of a measure and the changed settings as text."""
+    return f"{measure.replace('_', '-')} {trial.mean(measure):.4f}: {_changes(trial)}"
+
+
+def file_comments(result: Tuning) -> list[str]:
+    """Return the comments of the settings file."""
+    if not result.compared:
+        return ["written by nlptx tune; the time was too short to compare any other settings with these"]
+    title = result.measure.replace("_", "-")
+    if not result.best.changes:
+        score = f"{result.default.mean(result.measure):.4f}"
+        return [f"written by nlptx tune; no other settings were better than these; mean out-of-fold {title}: {score}"]
+    return [
+        f"written by nlptx tune; mean out-of-fold {title}: {result.best.mean(result.measure):.4f} with these settings,"
+        f" {result.default.mean(result.measure):.4f} with the starting settings",
+        f"changed: {_changes(result.best)}",
+    ]
+
+
+def tuning_as_json(result: Tuning) -> dict[str, Any]:
+    """Return the result of a search as JSON values."""
+    trials = [
+        {
+            "changes": trial.changes,
+            "folds": [{"fold": fold + 1, **measures._asdict()} for fold, measures in trial.folds.items()],
+            "change": result.change(trial) if trial.folds else None,
+            "seconds": round(trial.seconds, 3),
+            "failure": trial.failure or None,
+            "best": trial is result.best,
+        }
+        for trial in result.trials
+    ]
+    return {"measure": result.measure, "rounds": result.rounds, "settings": result.best.values, "trials": trials}
+
+
+def draw_tuning(result: Tuning, output: str, reporter: Reporter) -> None:
+    """Print the best settings, starting with those tested on the most folds. Always include the starting settings.
+
+    Settings are ranked by how much they differ from the starting settings on the same folds, because the measures of
+    different folds are not comparable.
+    """
+    from nlptx.experiments.halving import MEASURES
+
+    sign = -1 if MEASURES[result.measure] else 1
+    tested = [trial for trial in result.trials if trial.folds]
+    order = sorted(tested, key=lambda trial: (-len(trial.folds), sign * result.change(trial)))
+    shown = order[:_MAX_ROWS]
+    if result.default not in shown:
+        shown[-1] = result.default
+    changes = [result.change(trial) for trial in shown]
+    rows = [
+        (
+            len(trial.folds),
+            f"{trial.mean('accuracy'):.2%}",
+            f"{trial.mean('log_loss'):.4f}",
+            f"{change:+.2%}" if result.measure == "accuracy" else f"{change:+.4f}",
+            _changes(trial),
+        )
+        for trial, change in zip(shown, changes, strict=True)
+    ]
+    header = ("folds", "accuracy", "log-loss", "change", "changed settings")
+    reporter.table(f"best of {len(tested)} settings -> {output}", header, rows)
+    measure = result.measure.replace("_", "-")
+    reporter.note(f"change: difference in {measure} from the starting settings on the same folds")
