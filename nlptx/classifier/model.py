@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import Self
@@ -123,8 +124,8 @@ class Model(ModelContents, PickledWithoutCache):
             ArtifactError: the model's weights are so large that an output is not finite.
             InputTypeError: ``texts`` is not a collection of str.
         """
-        batches = score_texts(self, iterate_texts(texts), jobs)
-        rows = [np.array([scored.probabilities for scored in batch]) for batch in batches]
+        with closing(score_texts(self, iterate_texts(texts), jobs)) as batches:
+            rows = [np.array([scored.probabilities for scored in batch]) for batch in batches]
         return np.concatenate([np.zeros((0, len(self.labels))), *rows])
 
     def predict(
@@ -147,11 +148,14 @@ class Model(ModelContents, PickledWithoutCache):
         """
         if abstain is not None:
             check_abstain(abstain)
-        return [
-            self.decision.answer(self.labels, scored.chosen) if abstain is None or scored.is_answered(abstain) else None
-            for batch in score_texts(self, iterate_texts(texts), jobs)
-            for scored in batch
-        ]
+        with closing(score_texts(self, iterate_texts(texts), jobs)) as batches:
+            return [
+                self.decision.answer(self.labels, scored.chosen)
+                if abstain is None or scored.is_answered(abstain)
+                else None
+                for batch in batches
+                for scored in batch
+            ]
 
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.

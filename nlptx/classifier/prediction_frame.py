@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,8 @@ def predict_frame(
     name = f"frame[{text_column!r}]"
     given = check_iterable(frame[text_column], name, "texts")
     texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
-    rows = [scored for batch in score_texts(model, texts, jobs) for scored in batch]
+    with closing(score_texts(model, texts, jobs)) as batches:
+        rows = [scored for batch in batches for scored in batch]
     probabilities = np.array([scored.probabilities for scored in rows]).reshape(len(rows), len(model.labels))
     labels = [
         model.decision.answer(model.labels, scored.chosen) if scored.is_answered(abstain, prior=prior) else None

@@ -130,7 +130,7 @@ def score(
 
 def score_texts(
     model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None, *, surprise: bool = False
-) -> Iterator[list[Scored]]:
+) -> Generator[list[Scored]]:
     """Yield batches of predictions for texts, as :func:`score` does. The texts are read in the calling thread."""
     with Workers.of(jobs) as workers:
         pairs = ((None, text) for text in texts)

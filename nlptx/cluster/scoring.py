@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,9 +66,17 @@ def score_texts(
         on_progress(done)
 
 
-@lru_cache(maxsize=1)
 def load_cached(path: str | None) -> Model:
-    """Load a model, and keep it in memory for the next tasks of this process."""
+    """Load a model, and keep it in memory for the next tasks of this process, until the file is replaced."""
+    if path is None:
+        return _loaded(None, ())
+    with open(path, "rb") as file:  # network file systems check on opening whether the file was replaced
+        status = os.fstat(file.fileno())
+    return _loaded(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: str | None, identity: tuple[int, ...]) -> Model:
     return Model.load(path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -149,7 +150,8 @@ def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
     """Return the probabilities (n, C) of the C labels in the experiment, the predictions, and the confidences (n,)."""
-    scored = [row for batch in score_texts(model, texts, workers) for row in batch]
+    with closing(score_texts(model, texts, workers)) as batches:
+        scored = [row for batch in batches for row in batch]
     known = np.array([row.probabilities for row in scored])
     chosen = model.choose(known)
     columns = np.array([experiment.label_names.index(name) for name in model.label_names])

@@ -64,11 +64,12 @@ def calibration_noise_floor(
     """
     bin_of = confidence_bins(confidence, bins)
     weights = np.ones(len(confidence)) if weights is None else weights
+    weights = np.ldexp(weights, -int(np.frexp(weights.max(initial=0))[1]))  # otherwise, the squares could underflow
     sizes, squares, expected = (np.bincount(bin_of, each, bins) for each in (weights, weights**2, weights * confidence))
     some = sizes > 0
     shares = np.clip(np.divide(expected, sizes, out=np.zeros(bins), where=some), 0, 1)
     effective = np.divide(sizes**2, squares, out=np.zeros(bins), where=some)
-    texts = np.ceil(effective / repeats).astype(np.int64)
+    texts = np.ceil(np.round(effective / repeats, 6)).astype(np.int64)  # 100.0000001 is a rounding error
     hits = np.random.default_rng(_SAMPLE_SEED).binomial(texts, shares, (_SAMPLES, bins))
     errors = np.abs(hits * sizes / np.maximum(texts, 1) - expected).sum(axis=1) / sizes.sum()
     return NoiseFloor(float(errors.mean()), float(np.quantile(errors, 0.95)))

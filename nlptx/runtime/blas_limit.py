@@ -31,8 +31,11 @@ class BlasLimit:
         self.users: dict[int, int] = {}
         self.before: dict[str, int] = {}
 
-    def acquire(self) -> None:
-        """Add a user of the limit in this thread. The limit applies to all threads of the process."""
+    def acquire(self) -> int:
+        """Add a user of the limit in this thread, and return the thread's number, which :meth:`release` needs.
+
+        The limit applies to all threads of the process.
+        """
         thread = threading.get_ident()
         try:
             with self.lock:
@@ -46,12 +49,12 @@ class BlasLimit:
                         self.before[library.filepath] = count
                     library.set_num_threads(1)
         except BaseException:  # for example Ctrl-C
-            self.release()
+            self.release(thread)
             raise
+        return thread
 
-    def release(self) -> None:
-        """Remove a user of the limit in this thread. If no user is left, restore the number of BLAS threads."""
-        thread = threading.get_ident()
+    def release(self, thread: int) -> None:
+        """Remove a user that was added in the given thread. If no user is left, restore the number of BLAS threads."""
         with self.lock:
             self.users[thread] = self.users.get(thread, 1) - 1
             if not self.users[thread]:
@@ -60,6 +63,7 @@ class BlasLimit:
                 for library in _libraries():
                     if library.filepath in self.before:
                         library.set_num_threads(self.before.pop(library.filepath))
+                _let_any_thread_set_limits()
 
     def after_fork(self) -> None:
         """In a forked process, forget the users in other threads, and replace the lock, which may be locked."""
@@ -74,13 +78,17 @@ os.register_at_fork(after_in_child=LIMIT.after_fork)
 
 def _libraries() -> list[Any]:
     """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread change the BLAS settings."""
+    libraries = _search(len(sys.modules))
+    _let_any_thread_set_limits()
+    return libraries
+
+
+def _let_any_thread_set_limits() -> None:
+    # Without this call, threadpoolctl from version 3.8 on accepts limits only from the first thread that set one.
     from threadpoolctl import OpenBLASController
 
-    libraries = _search(len(sys.modules))
-    # Without this call, threadpoolctl from version 3.8 on accepts limits only from the first thread that set one.
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
-    return libraries
 
 
 @lru_cache(1)

@@ -111,6 +111,9 @@ def harmless_threads() -> Iterator[None]:
 def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
     """Start a forked process per function, or none if the system cannot fork; end them when the ``with`` block ends."""
     processes: list[Process] = []
+    if not functions:  # warnings.catch_warnings changes the filters of all threads, so it must be avoided
+        yield processes
+        return
     try:
         # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12
         # and later warn about forking a process with threads. Forking is safe here: the BLAS stops its threads

@@ -65,6 +65,7 @@ class Workers:
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
         self._stack = ExitStack()
+        self._entered: list[int] = []
 
     @classmethod
     def of(cls, jobs: int | Workers | None, *, long: bool = False) -> Workers:
@@ -97,14 +98,14 @@ class Workers:
         return self.at_most(self.jobs)
 
     def __enter__(self) -> Self:
-        blas_limit.LIMIT.acquire()
+        self._entered.append(blas_limit.LIMIT.acquire())
         return self
 
     def __exit__(self, *raised: object) -> None:
         try:
             self._end_ranks()
         finally:
-            blas_limit.LIMIT.release()
+            blas_limit.LIMIT.release(self._entered.pop())
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.

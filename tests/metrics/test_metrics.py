@@ -70,6 +70,8 @@ def test_noise_floor_equals_the_simulated_error_of_a_perfectly_calibrated_predic
     confidence = 1 / (1 + np.exp(-np.abs(rng.normal(0, 2, texts))))
     errors = [calibration_error(confidence, rng.random(texts) < confidence) for _ in range(2000)]
     floor = calibration_noise_floor(confidence)
+    tiny = calibration_noise_floor(confidence, weights=np.full(texts, 1e-300))
+    assert (tiny.mean, tiny.percentile_95) == pytest.approx((floor.mean, floor.percentile_95))
     assert floor.mean == pytest.approx(np.mean(errors), rel=0.03)
     assert floor.percentile_95 == pytest.approx(np.quantile(errors, 0.95), rel=0.05)
     assert floor == calibration_noise_floor(confidence), "always the same samples"

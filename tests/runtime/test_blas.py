@@ -13,6 +13,8 @@ from command import TIMEOUT, environment, run
 from sample_data import write_tsv
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from nlptx import Model
+from nlptx.classifier.decision import SingleLabelDecision
 from nlptx.runtime import blas_limit
 from nlptx.runtime.workers import Workers
 
@@ -84,6 +86,54 @@ def test_any_thread_can_limit_the_threads():
         thread.join(TIMEOUT)
         assert found == [{1}]
         assert set(threads()) == {2}
+
+
+def test_other_threads_can_limit_the_threads_after_a_block():
+    """threadpoolctl ignores the limits of other threads than the first one that sets a limit, while it is alive."""
+    found = []
+
+    def other():
+        with threadpool_limits(1):
+            found.append(set(threads()))
+
+    with threadpool_limits(2):
+        with Workers(1):
+            pass
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(TIMEOUT)
+        assert found == [{1}]
+
+
+def test_the_limit_ends_if_a_prediction_is_interrupted(monkeypatch):
+    """The traceback of the interruption still refers to the generator that scores the texts."""
+    model = Model.load()
+    monkeypatch.setattr(SingleLabelDecision, "answer", interrupt)
+    with threadpool_limits(2):
+        with pytest.raises(KeyboardInterrupt) as interruption:
+            model.predict(["good"], jobs=1)
+        assert set(threads()) == {2}
+        del interruption
+
+
+def test_a_block_may_be_ended_by_another_thread():
+    """Garbage collection in any thread may end a generator that uses workers."""
+
+    def generator():
+        with Workers(1):
+            yield
+
+    with threadpool_limits(2):
+        running = generator()
+        next(running)
+        thread = threading.Thread(target=running.close)
+        thread.start()
+        thread.join(TIMEOUT)
+        assert set(threads()) == {2}
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("interrupted", [1, 2])

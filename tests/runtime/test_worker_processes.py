@@ -9,6 +9,8 @@ from calling import last_of_each
 from command import TIMEOUT, Running, alive, all_end, children, contents, run, run_program, shell
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
+from nlptx.runtime.processes import forked
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
 KILLED = "nlptx: error: a worker process was killed\n"
 
@@ -36,6 +38,13 @@ def training(work, tmp_path):
 
 
 # ---------------------------------------------------------------- killed workers
+
+
+def test_without_processes_the_filters_of_warnings_are_not_touched(monkeypatch):
+    """warnings.catch_warnings changes the filters of all threads, and threads may overwrite each other's filters."""
+    monkeypatch.setattr("warnings.catch_warnings", None)
+    with forked([]) as processes:
+        assert processes == []
 
 
 def test_killed_workers_cause_a_single_error(scoring):
