@@ -42,9 +42,10 @@ def training(work, tmp_path):
 
 def test_without_processes_the_filters_of_warnings_are_not_touched(monkeypatch):
     """warnings.catch_warnings changes the filters of all threads, and threads may overwrite each other's filters."""
-    monkeypatch.setattr("warnings.catch_warnings", None)
-    with forked([]) as processes:
-        assert processes == []
+    with monkeypatch.context() as changed:
+        changed.setattr("warnings.catch_warnings", None)
+        with forked([]) as processes:
+            assert processes == []
 
 
 def test_killed_workers_cause_a_single_error(scoring):
