@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model as Model
     from nlptx.cooccurrence.matrix import Cooccurrence as Cooccurrence
     from nlptx.cooccurrence.matrix import count as count
-    from nlptx.corpus.document import ReadOptions as ReadOptions
+    from nlptx.corpus.read_options import ReadOptions as ReadOptions
     from nlptx.corpus.training_data import read_training_data as read_training_data
     from nlptx.embeddings.embeddings import Embeddings as Embeddings
     from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
@@ -55,7 +55,7 @@ _MODULE_OF = {
     "Model": "classifier.model",
     "NlptxError": "errors",
     "PcaSettings": "settings",
-    "ReadOptions": "corpus.document",
+    "ReadOptions": "corpus.read_options",
     "TextClassifier": "estimator.text_classifier",
     "TrainSettings": "settings",
     "count": "cooccurrence.matrix",

@@ -27,7 +27,9 @@ _NUMPY = (
 # stored as numpy.bool, although some versions call this type bool_.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
+# NumPy has two types of 64-bit integers. Labels of the second one are read from a file as labels of the first one.
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
+_TYPE_NAMES |= {kind: f"numpy.{np.dtype(kind).name}" for kind in (np.longlong, np.ulonglong)}
 _TRUTH = {"False": False, "True": True}
 
 

@@ -20,8 +20,8 @@ from nlptx.cooccurrence.merge import sum_in_tree
 from nlptx.cooccurrence.parts import TOKENS, WORDS, TokenPart, WordList, check_complete
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.shard import Shard
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers

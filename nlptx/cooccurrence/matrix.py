@@ -18,11 +18,12 @@ from nlptx.artifacts.validation import checked_before_saving
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND, index_type, matrix_artifact
+from nlptx.errors import DataError, InputTypeError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
-from nlptx.settings.argument_checks import check_natural, check_settings, iterate_texts
+from nlptx.settings.argument_checks import check_natural, check_settings, iterate_texts, with_type
 from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 
@@ -38,7 +39,8 @@ class Cooccurrence:
         details: number of tokens, and other information about the corpus, such as its digest.
 
     Raises:
-        DataError: the matrix is not symmetric.
+        DataError: the matrix does not have one row and one column per word, or is not symmetric.
+        InputTypeError: the matrix is not in CSR format.
     """
 
     matrix: sp.csr_matrix
@@ -47,6 +49,14 @@ class Cooccurrence:
     details: dict[str, Any]
 
     def __post_init__(self) -> None:
+        if getattr(self.matrix, "format", None) != "csr":
+            raise InputTypeError(f"`matrix` is {with_type(self.matrix)}; expected a sparse matrix in CSR format")
+        if self.matrix.shape != (len(self.vocabulary),) * 2:
+            rows, columns = self.matrix.shape
+            raise DataError(
+                f"the matrix of counts has {rows:,} rows and {columns:,} columns, but there are"
+                f" {len(self.vocabulary):,} words; expected one row and one column per word"
+            )
         check_symmetric(self.matrix)
 
     def __repr__(self) -> str:

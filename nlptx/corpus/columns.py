@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from nlptx.corpus.delimiters import looks_unsplit
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 
 # A cell of the first line with at least this number of spaces is probably a text and not the name of a column.

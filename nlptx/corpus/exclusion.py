@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass, field
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 
 # Maximum number of characters stored in the table for each text.

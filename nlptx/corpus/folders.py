@@ -15,7 +15,8 @@ from typing import Any, cast
 
 from nlptx.corpus.archive_members import read_members
 from nlptx.corpus.compression import is_compressed
-from nlptx.corpus.document import SPLITS, ReadOptions, normalize_label
+from nlptx.corpus.document import normalize_label
+from nlptx.corpus.read_options import SPLITS, ReadOptions
 from nlptx.corpus.source import MAX_PACKED_BYTES, Source, format_by_name, is_archive
 from nlptx.errors import DataError
 from nlptx.io.truncation import open_detecting_truncation

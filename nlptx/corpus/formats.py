@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NoReturn
 
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import Source
 from nlptx.errors import DataError, DecodingError
 from nlptx.text.blocks import BLOCK, as_lines

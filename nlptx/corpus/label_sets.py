@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress
 
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_map import label_map_notes, map_labels
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import LabelError
 
 

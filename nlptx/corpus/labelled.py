@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
 from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_map import is_removed
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, LabelError
 
 

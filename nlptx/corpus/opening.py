@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from nlptx.corpus.compression import is_compressed, open_by_name
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.folders import OnNote, read_archive, read_folder
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import Source, input_format, is_archive
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.truncation import open_detecting_truncation

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from nlptx.corpus.compression import is_compressed
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.row_starts import csv_row_starts, header_size
 from nlptx.corpus.source import input_format, is_archive
 from nlptx.errors import SettingsError

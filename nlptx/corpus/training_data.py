@@ -11,11 +11,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nlptx.corpus.corpus import Corpus, digest_of_weights, to_bytes
-from nlptx.corpus.document import Document, ReadOptions, non_default_options
+from nlptx.corpus.document import Document
 from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
+from nlptx.corpus.read_options import ReadOptions, non_default_options
 from nlptx.corpus.source import first_name, format_by_name
 from nlptx.errors import DataError
 from nlptx.io.paths import file_name

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
 from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_map import is_removed
 from nlptx.corpus.label_sets import read_labels
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.groups import SEED_COLUMN

@@ -136,9 +136,11 @@ class Embeddings:
         return lower(word) if self.vocabulary.tokenizer.lowercase else word
 
     def check_has_vectors(self) -> None:
-        """Raise DataError if a word lacks a vector, or if all vectors are 0, as in a model without a network."""
+        """Raise DataError if a word has no finite vector, or if all vectors are 0, as in a model without a network."""
         if (rows := len(self.vectors)) != len(self.vocabulary):
             raise DataError(f"there are {rows} word vectors for {len(self.vocabulary)} words; expected one per word")
+        if not np.isfinite(self.vectors).all():
+            raise DataError("a word vector contains NaN or an infinite number")
         if rows and not self.vectors.any():
             raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 

@@ -133,7 +133,9 @@ def _reusable(y: Iterable[Any], name: str) -> Any:
     """Return the labels so that they can be read more than once: an indicator matrix as is, others as array or list."""
     if is_indicator(y):
         return y
-    y = check_iterable(np.asarray(y) if hasattr(y, "__array__") else y, name, "labels")
+    # np.asarray would show the values that the mask of a masked array hides.
+    is_array = hasattr(y, "__array__") and not isinstance(y, np.ma.MaskedArray)
+    y = check_iterable(np.asarray(y) if is_array else y, name, "labels")
     return y if isinstance(y, np.ndarray) else list(y)
 
 

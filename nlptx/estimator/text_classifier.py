@@ -226,6 +226,8 @@ class TextClassifier(MetadataRequests, Parameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
+    _estimator_type = "classifier"  # for scikit-learn before 1.6, which does not call __sklearn_tags__
+
     def __sklearn_tags__(self) -> Any:
         """Return the tags that tell scikit-learn what the estimator accepts. Only scikit-learn calls this method."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
@@ -245,4 +247,4 @@ class TextClassifier(MetadataRequests, Parameters):
         """Restore a pickled state. Raise ArtifactError if the model is damaged."""
         if "model_" in state:
             state = state | {"model_": build(state["model_"], Model.from_artifact, "the pickled classifier")}
-        vars(self).update(state)
+        vars(self).update(self._defaults() | state)  # an earlier version may have had fewer parameters

@@ -9,8 +9,9 @@ from itertools import islice
 from nlptx.corpus.compression import is_compressed, open_by_name
 from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
 from nlptx.corpus.opening import STDIN
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
 from nlptx.evaluation.table_columns import find_column, named_predictions, predicted_column, probability_columns
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored, score_texts
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
 from nlptx.corpus.label_sets import read_labels, split_cells
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.label_set_report import LabelSetReport, report_sets

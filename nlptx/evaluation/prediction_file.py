@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.corpus.columns import matching_columns
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.document import Document
 from nlptx.corpus.label_map import label_map_notes, map_labels
 from nlptx.corpus.label_sets import split_cells
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.corpus.columns import matching_columns
-from nlptx.corpus.document import Document, ReadOptions, normalize_label
+from nlptx.corpus.document import Document, normalize_label
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, read_predicted
 

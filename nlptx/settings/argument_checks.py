@@ -63,12 +63,13 @@ def check_lexicon(lexicon: Any) -> dict[str, float]:
     for word, value in lexicon.items():
         if not isinstance(word, str):
             raise InputTypeError(f"`lexicon` has the key {with_type(word)}; expected a str")
-        if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not is_finite(value):
             raise InputTypeError(f"`lexicon[{word!r}]` is {with_type(value)}; expected a finite number")
     return {word: float(value) for word, value in lexicon.items()}
 
 
-def _is_finite(value: Real) -> bool:
+def is_finite(value: Real) -> bool:
+    """Return whether a number is finite as a float."""
     try:
         return math.isfinite(value)
     except OverflowError:  # an int that is too large for a float
@@ -157,10 +158,9 @@ def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = (
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value represents missing data: None, or the NaN, NaT or NA of pandas and NumPy."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, Real) and value != value)
-    )
+    """Return whether a value is missing: None, a masked value, or the NaN, NaT or NA of pandas and NumPy."""
+    is_nan = isinstance(value, Real) and value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant") or is_nan
 
 
 def with_type(value: Any) -> str:

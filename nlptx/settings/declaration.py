@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+import reprlib
 from dataclasses import dataclass, field, fields
 from textwrap import shorten
 from typing import Any, TypeVar
 
 from nlptx.errors import CorruptError, SettingsError
+from nlptx.settings.argument_checks import is_finite
 
 T = TypeVar("T")
 
@@ -101,8 +102,8 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
         raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
     if choices is not None and (type(value) is not expected or value not in choices):
         raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
-    if expected is float and not math.isfinite(value):
-        raise SettingsError(f"{name} is {value}; expected a finite number")
+    if expected is float and not is_finite(value):
+        raise SettingsError(f"{name} is {reprlib.repr(value)}; expected a finite number")
     if (minimum is not None and not value >= minimum) or (maximum is not None and not value <= maximum):
         bounds = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise SettingsError(f"{name} is {value}; expected {bounds}")

@@ -17,7 +17,7 @@ from nlptx.classifier.label_sets import (
     list_label_sets,
 )
 from nlptx.classifier.label_types import Label, find_labels, labels_by_name, list_labels
-from nlptx.corpus.document import check_separator
+from nlptx.corpus.read_options import check_separator
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.io.memory_budget import MemoryBudget

@@ -8,8 +8,8 @@ import pytest
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.provenance import chain, command, trace
 from nlptx.cli.main import nlptx
-from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.label_map import parse_label_map
+from nlptx.corpus.read_options import ReadOptions, non_default_options
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.without_network import without_network

@@ -29,7 +29,7 @@ from nlptx import Model
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.scoring import score
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.metrics import wilson_interval
 from nlptx.runtime.workers import Workers
 

@@ -22,8 +22,8 @@ from baseline_task import Absent, Task
 from folds import folds, pool
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.metrics import compute_report
 from nlptx.training.labels import order_labels
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from measure import Bench, Row, command, pair
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.text.tokenizer import split_words
 
 WINDOW, MIN_COUNT = 5, 10

@@ -19,7 +19,7 @@ import numpy as np
 from measure import watched
 
 import nlptx
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.evaluation.label_set_report import LabelSetReport
 
 TRAIN = [sys.executable, "-m", "nlptx", "train", "--label-separator", ";", "-q"]

@@ -32,7 +32,7 @@ def rows(bench: Bench) -> list[Row]:
     """Compare nlptx with every peer, for every transform."""
     from nlptx.cooccurrence.matrix import count
     from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.document import ReadOptions
+    from nlptx.corpus.read_options import ReadOptions
     from nlptx.pca.transform import transform
     from nlptx.settings import CountSettings
 

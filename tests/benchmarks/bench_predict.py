@@ -13,7 +13,7 @@ from measure import Bench, Row, Work, command, pair, watched
 
 from nlptx.classifier.model import Model
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.text.negation import is_marked
 
 _SHORT_LINES = (10_000, 100_000, 1_000_000)

@@ -79,7 +79,7 @@ def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> li
 def real_texts(bench: Bench, max_words: int) -> tuple[int, list[NDArray[np.int32]]]:
     """Return the vocabulary size, and the ids of the first ``max_words`` words of each of REVIEWS training reviews."""
     from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.document import ReadOptions
+    from nlptx.corpus.read_options import ReadOptions
     from nlptx.text.tokenizer import Tokenizer
 
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train",)))

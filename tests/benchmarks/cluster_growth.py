@@ -29,8 +29,8 @@ from nlptx.cluster.cluster import Cluster
 from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cluster.worker import Requirements
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partitioning import partition_inputs
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings

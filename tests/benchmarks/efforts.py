@@ -40,7 +40,7 @@ _FOLDS = 5
 
 def peer(name: str, train: Path, test: Path) -> dict[str, float]:
     """Return the accuracy and log-loss of a method of ``effort_peers.py``."""
-    from nlptx.corpus.document import ReadOptions
+    from nlptx.corpus.read_options import ReadOptions
     from nlptx.corpus.training_data import read_training_data
     from nlptx.metrics import log_loss
 

@@ -32,7 +32,7 @@ from nlptx.classifier.explain import explain
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.nn import Gradients
 from nlptx.runtime.workers import Workers
 

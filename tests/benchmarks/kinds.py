@@ -17,8 +17,8 @@ from rich.table import Table
 
 from nlptx.classifier.model import Model
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.metrics import wilson_interval
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "kinds_test.tsv"

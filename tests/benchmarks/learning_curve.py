@@ -24,7 +24,7 @@ from baseline_task import Task
 from folds import folds
 
 import nlptx
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 SIZES = (50, 100, 200, 500, 1000, 2000)

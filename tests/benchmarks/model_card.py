@@ -13,8 +13,8 @@ from kinds import cell, rows_by_kind
 
 from nlptx.classifier.model import Model
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.metrics import Report, compute_report
 
 # Maximum text length, in words, for each row of the table that shows accuracy by length.

@@ -33,7 +33,7 @@ from nlptx import Model
 from nlptx.classifier.scoring import score
 from nlptx.classifier.surprise import SurpriseMeter
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.runtime.workers import Workers
 
 TEXTS = Path(__file__).with_suffix(".tsv")

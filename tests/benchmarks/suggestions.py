@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.decision import SingleLabelDecision
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import read_rows

@@ -14,8 +14,8 @@ import numpy as np
 
 import nlptx
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.text.word_forms import WordForms
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.data_quality.label_errors import likely_wrong
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import out_of_fold_probabilities

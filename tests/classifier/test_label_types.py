@@ -60,6 +60,14 @@ def test_predicted_labels_have_the_type_of_the_training_labels(tmp_path, pair):
     assert nlptx.evaluate(read_back, TEXTS, labels).confusion.sum() == len(TEXTS)
 
 
+def test_both_types_of_64_bit_integers_are_supported(tmp_path):
+    """NumPy has two such types; one of them is read back as the other one."""
+    for kind in (np.int64, np.longlong):
+        model = train(labels_of((kind(1), kind(2))))
+        model.save(tmp_path / "m.npz")
+        assert nlptx.Model.load(tmp_path / "m.npz").labels == model.labels == [1, 2]
+
+
 @pytest.mark.parametrize("collection", [np.array, pd.Series, pd.Categorical, iter, tuple])
 def test_labels_may_be_any_collection(collection):
     labels = [int(name == "pos") for name in NAMES]
@@ -102,6 +110,7 @@ class Never:
     [
         (None, ValueError, "is None; expected a label"),
         (float("nan"), ValueError, r"is nan \(float\); expected a label"),
+        (np.ma.masked, ValueError, r"is masked \(numpy.MaskedConstant\); expected a label"),
         (np.float32("nan"), ValueError, r"nan.* \(numpy.float32\); expected a label"),
         (pd.NA, ValueError, r"is <NA> \(pandas.NAType\); expected a label"),
         (b"pos", TypeError, r"is b'pos' \(bytes\); expected a str, bool, int, float or NumPy scalar"),
@@ -180,7 +189,9 @@ def test_damaged_label_types_are_detected(names, types):
 
 
 def test_every_type_has_a_unique_name():
-    assert len(label_types._TYPE_NAMES) == len(label_types._TYPES)
+    """Only NumPy's second type of 64-bit integers shares the name of the first one."""
+    shared = {np.longlong, np.ulonglong} - {np.int64, np.uint64}
+    assert len(label_types._TYPE_NAMES.keys() - shared) == len(label_types._TYPES)
     assert label_types.restore_labels(["neg", "1", "True"], ["str", "int", "numpy.bool"]) == ["neg", 1, True]
 
 

@@ -9,7 +9,7 @@ from command import refused, run
 from sample_data import make_rows
 
 from nlptx import Model, read_training_data
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 
 ROWS = [
     ("a good film", "pos"),

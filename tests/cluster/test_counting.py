@@ -13,8 +13,8 @@ from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partitioning import partition_inputs
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers

@@ -23,7 +23,7 @@ from nlptx.cooccurrence import inverted_index, parallel_count, window_pairs
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import KIND
 from nlptx.cooccurrence.matrix import Cooccurrence, count
-from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
+from nlptx.errors import ArtifactError, CorruptError, DataError, InputTypeError, OutputError, SettingsError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
@@ -149,6 +149,21 @@ def test_matrix_is_symmetric_sorted_and_has_no_stored_zero():
     assert matrix.has_canonical_format
     assert matrix.dtype == np.float64
     assert matrix.data.min() > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda matrix: matrix.tocsc(), "expected a sparse matrix in CSR format"),
+        (lambda matrix: matrix.toarray(), "expected a sparse matrix in CSR format"),
+        (lambda matrix: matrix[:2, :2], "2 rows and 2 columns, but there are 3 words"),
+        (lambda matrix: sp.triu(matrix, format="csr"), "not symmetric"),
+    ],
+)
+def test_unsuitable_matrices_are_refused(change, message):
+    counts = count_words([["a", "a", "b"], ["a", "c"]], min_count=1)
+    with pytest.raises((DataError, InputTypeError), match=message):
+        replace(counts, matrix=change(counts.matrix))
 
 
 def test_details_record_the_number_of_tokens():
@@ -496,7 +511,7 @@ def test_memory_that_is_too_small_for_any_word(memory):
         count(["a b c"], CountSettings(min_count=1), memory=memory)
 
 
-@pytest.mark.parametrize("change", [lambda m: m.astype(np.float32), lambda m: m[:2, :2], lambda m: -m])
+@pytest.mark.parametrize("change", [lambda m: m.astype(np.float32), lambda m: -m])
 def test_counts_that_could_not_be_read_again_do_not_replace_a_file(tmp_path, change):
     counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
     counts.save(tmp_path / "counts.npz")

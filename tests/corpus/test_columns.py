@@ -6,8 +6,9 @@ import pytest
 from reading import BOM, write
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import MAX_WEIGHT, ReadOptions
+from nlptx.corpus.document import MAX_WEIGHT
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError, LabelError
 

@@ -15,7 +15,7 @@ from reading import BOM, refused, texts, write
 
 from nlptx.corpus.content import HEAD, not_text, table_note
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 
 
 def archive(*names):

@@ -14,8 +14,8 @@ from reading import BOM, PACKERS, quick, read, refused, texts, write
 
 from nlptx.corpus import formats, source
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError, DecodingError, SettingsError
+from nlptx.corpus.read_options import ReadOptions
+from nlptx.errors import DataError, DecodingError, InputTypeError, SettingsError
 
 # ---------------------------------------------------------------- plain text
 
@@ -145,9 +145,22 @@ def test_missing_file_is_named(tmp_path, name):
     refused(f"{tmp_path}/{name}", f"{tmp_path}/{name}", "no such", error=SettingsError)
 
 
-@pytest.mark.parametrize("options", [{"splits": ("dev",)}, {"format": "xml"}])
-def test_invalid_options_are_rejected(options):
-    with pytest.raises(SettingsError):
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"splits": ("dev",)}, SettingsError, "split is 'dev'; expected train, test or unsup"),
+        ({"format": "xml"}, SettingsError, "input format is 'xml'"),
+        ({"encoding_errors": "ignore"}, SettingsError, "`encoding_errors` is 'ignore'; expected strict or replace"),
+        ({"text_column": 5}, InputTypeError, r"`text_column` is 5 \(int\); expected a str"),
+        ({"weight_column": 5}, InputTypeError, r"`weight_column` is 5 \(int\); expected a str"),
+        ({"splits": "train"}, InputTypeError, r"`splits` is 'train' \(str\); expected an instance of tuple"),
+        ({"label_map": ["a"]}, InputTypeError, r"`label_map` is \['a'\] \(list\); expected an instance of Mapping"),
+        ({"label_map": {"a": 1}}, InputTypeError, r"`label_map` is 1 \(int\); expected a str"),
+        ({"skip_bad": "no"}, InputTypeError, r"`skip_bad` is 'no' \(str\); expected an instance of bool"),
+    ],
+)
+def test_invalid_options_are_rejected(options, error, message):
+    with pytest.raises(error, match=message):
         ReadOptions(**options)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import BOM, quick, read, refused, texts, write
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DecodingError, NlptxError
 
 # ---------------------------------------------------------------- CSV

@@ -5,7 +5,7 @@ from reading import BOM, read, write
 
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.delimiters import detect_delimiter
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError, SettingsError
 

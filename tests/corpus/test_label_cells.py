@@ -4,9 +4,9 @@ import pytest
 from reading import write
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_sets import split_cells
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError, LabelError, SettingsError
 

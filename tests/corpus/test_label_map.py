@@ -3,8 +3,8 @@
 import pytest
 from reading import write
 
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_map import parse_label_map
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.data_quality.rows import read_rows
 from nlptx.errors import LabelError, SettingsError

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.partitioning import partition_inputs
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, DecodingError, SettingsError
 
 LINES = st.lists(

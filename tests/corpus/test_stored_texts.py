@@ -5,7 +5,7 @@ import pytest
 from reading import write
 
 from nlptx.corpus import stored_texts
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError

@@ -206,6 +206,13 @@ def test_a_model_cannot_start_from_vectors_of_only_some_words():
         nlptx.fit(["the king", "the queen"], ["a", "b"], short)
 
 
+def test_a_model_cannot_start_from_vectors_that_are_not_finite():
+    vectors = np.ones((6, 3), np.float32)
+    vectors[2, 1] = np.nan
+    with pytest.raises(DataError, match="a word vector contains NaN or an infinite number"):
+        nlptx.fit(["the king", "the queen"], ["a", "b"], replace(embeddings(ROYALS), vectors=vectors))
+
+
 @pytest.mark.parametrize("name", ["vectors.npz", "vectors.txt"])
 @pytest.mark.parametrize(
     "vectors",

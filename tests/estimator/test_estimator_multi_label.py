@@ -10,7 +10,7 @@ from calling import call
 from label_sets import make_sets
 
 import nlptx
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import InputTypeError, LabelError, SettingsError
 
 LABELS = ["blue", "green", "red"]

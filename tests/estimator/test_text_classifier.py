@@ -368,6 +368,20 @@ def test_a_pickle_is_the_same_classifier(fitted):
     assert not unfitted.__sklearn_is_fitted__()
 
 
+def test_parameters_that_an_old_pickle_lacks_have_their_defaults(fitted):
+    state = fitted.__getstate__()
+    del state["compact"]
+    copy = nlptx.TextClassifier.__new__(nlptx.TextClassifier)
+    copy.__setstate__(state)
+    assert copy.get_params() == fitted.get_params()
+
+
+def test_masked_labels_are_missing():
+    masked = np.ma.array(LABELS, mask=[True] + [False] * (len(LABELS) - 1))
+    with pytest.raises(LabelError, match=r"`y\[0\]` is masked"):
+        small().fit(TEXTS, masked)
+
+
 def test_a_damaged_pickle_is_refused(fitted):
     state = fitted.__getstate__()
     state["model_"].arrays["priors"] = np.array([2.0, 2.0])

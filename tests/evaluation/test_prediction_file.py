@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align, predicted_text
 from nlptx.evaluation.file_kind import is_table

@@ -9,7 +9,7 @@ import lzma
 import tarfile
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.embeddings.embeddings import Embeddings
 
 ROWS = [('Good, "very" good\'s\nfilm', "pos"), ("schlecht 坏 \u202e\0", "neg"), ("", "pos"), ("a\tb " * 30, "5")]

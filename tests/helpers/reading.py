@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 
 BOM = b"\xef\xbb\xbf"

@@ -31,6 +31,7 @@ class Example(Settings):
         ({"rate": -0.1}, "`rate` is -0.1; expected at least 0"),
         ({"rate": float("nan")}, "`rate` is nan; expected a finite number"),
         ({"rate": float("inf")}, "`rate` is inf; expected a finite number"),
+        ({"rate": 10**400}, "`rate` is 100000000000000000...0000000000000000000; expected a finite number"),
         ({"rate": True}, "`rate` is True; expected float"),
         ({"kind": "c"}, "`kind` is 'c'; expected one of a, b"),
         ({"kind": None}, "`kind` is None; expected one of a, b"),

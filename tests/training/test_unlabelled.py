@@ -9,7 +9,7 @@ from reviews import small_embeddings
 from sample_data import TRAIN, make_rows, write_tsv
 
 import nlptx
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Fingerprint

@@ -14,9 +14,9 @@ from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.partitioning import partition_inputs, partition_size
+from nlptx.corpus.read_options import ReadOptions, non_default_options
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings

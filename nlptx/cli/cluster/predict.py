@@ -21,9 +21,9 @@ from nlptx.cli.steps.scoring_run import ScoredTexts, score_corpus
 from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cluster.scoring import load_cached
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.partitioning import partition_inputs
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import input_format, is_archive
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT

@@ -23,7 +23,7 @@ from nlptx.cli.results.table_writer import open_table
 from nlptx.cli.steps.check_predictions import GivenModel, predictions_of_table
 from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
 from nlptx.errors import QualityGateError
 from nlptx.io.output_path import STDOUT, check_writable

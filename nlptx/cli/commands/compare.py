@@ -21,7 +21,7 @@ from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options
 from nlptx.cli.results.comparison_report import draw_comparison, draw_examples, write_disagreements
 from nlptx.cli.steps.seen_data import cautions, seen_in
 from nlptx.cli.terminal.reporter import print_json
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.output_path import check_writable
 

@@ -25,7 +25,7 @@ from nlptx.cli.options.shared import (
 )
 from nlptx.cli.results.stage_facts import count_facts, note_dropped_words, part_facts
 from nlptx.cli.steps.stage_run import StageRun, artifact_option
-from nlptx.corpus.document import ReadOptions, non_default_options
+from nlptx.corpus.read_options import ReadOptions, non_default_options
 from nlptx.settings import CountSettings
 
 SPLITS = ("train", "unsup")

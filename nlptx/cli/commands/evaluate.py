@@ -25,7 +25,7 @@ from nlptx.cli.steps.evaluate_table import evaluate_table, is_table
 from nlptx.cli.steps.seen_data import SEEN, seen_in
 from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import CorruptError, DataError, QualityGateError
 
 # End of the note about texts without a known word: how these texts are treated.

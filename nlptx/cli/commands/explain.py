@@ -22,7 +22,7 @@ from nlptx.cli.options.reading import reading_options
 from nlptx.cli.options.reading_checks import note_unused_options
 from nlptx.cli.options.shared import CommonOptions, common_options, model_option
 from nlptx.cli.results.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, LabelError, SettingsError
 
 if TYPE_CHECKING:

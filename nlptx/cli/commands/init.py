@@ -20,7 +20,7 @@ from nlptx.errors import quoted
 from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
-    from nlptx.corpus.document import ReadOptions
+    from nlptx.corpus.read_options import ReadOptions
 
 # Maximum numbers of texts of each input that are read to check their labels, and of labels that a note lists.
 _MAX_TEXTS, _MAX_LISTED = 100_000, 10
@@ -60,8 +60,8 @@ def init(
     changed files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.terminal.reporter import print_json
-    from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.label_map import parse_label_map
+    from nlptx.corpus.read_options import ReadOptions
     from nlptx.corpus.source import is_archive
     from nlptx.experiments.new_experiment import write_experiment
     from nlptx.io.paths import is_same_file

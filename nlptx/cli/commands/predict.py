@@ -17,7 +17,7 @@ from nlptx.cli.options.prediction_format import FORMATS, choose_format, format_o
 from nlptx.cli.options.reading import reading_options
 from nlptx.cli.options.reading_checks import note_unused_options
 from nlptx.cli.options.shared import CommonOptions, common_options, model_option
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import SettingsError
 from nlptx.io.output_path import STDOUT
 

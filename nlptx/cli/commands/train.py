@@ -33,8 +33,8 @@ from nlptx.cli.steps.start import file_digest, load_start, load_vectors, start_o
 from nlptx.cli.steps.training_result import save_model
 from nlptx.cli.terminal.stop_signal import StopNote, StopSignal, Terminated
 from nlptx.cli.terminal.training_progress import show, what_is_kept
-from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import TRAINING_SPLITS, read_training_data
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from nlptx.cli.options.command import PATH, option
 from nlptx.cli.options.conflicts import Conflict
 from nlptx.cli.options.precedence import origin_of
-from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.corpus.label_map import parse_label_map
+from nlptx.corpus.read_options import FORMATS, SPLITS, ReadOptions
 from nlptx.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from nlptx.cli.options.precedence import is_on_command_line
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name, input_format, is_archive
 
 _TEXT, _TABLE = "plain text", "a table"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nlptx.cli.options.shared import BUNDLED, CommonOptions
 from nlptx.cli.steps.seen_data import SEEN, seen_in
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import numpy as np

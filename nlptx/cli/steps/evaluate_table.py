@@ -14,7 +14,7 @@ from nlptx.cli.options.precedence import is_default
 from nlptx.cli.options.shared import CommonOptions
 from nlptx.cli.results.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.terminal.reporter import print_json
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
 if TYPE_CHECKING:

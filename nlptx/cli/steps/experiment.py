@@ -19,7 +19,7 @@ from nlptx.cli.options.shared import CommonOptions, effort_option, preset_option
 from nlptx.cli.steps.earlier_stages import EarlierStages
 from nlptx.cli.steps.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.steps.start import load_start, load_vectors, start_option
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name
 from nlptx.corpus.training_data import TRAINING_SPLITS
 from nlptx.settings import TrainSettings

@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import fields
 
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.read_options import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
