@@ -29,8 +29,12 @@ class _Member(tarfile.TarInfo):
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(archive)
-        except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
-            raise  # this is the end of the archive, not damage
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise  # a block of zeros, which marks the end of the archive
+        except tarfile.EmptyHeaderError as error:  # type: ignore[attr-defined]
+            if archive.offset == 0:
+                raise  # the archive is empty
+            raise tarfile.ReadError("it ends without an end marker") from error
         except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
             raise tarfile.ReadError(str(error)) from error
 
@@ -46,6 +50,8 @@ class _Member(tarfile.TarInfo):
 
     def _proc_gnusparse_10(self, *arguments: object) -> None:
         raise tarfile.ReadError("sparse files are not supported")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10
 
 
 class _ForwardOnlyFile:

@@ -27,7 +27,7 @@ def read_weight(value: Any, where: str) -> float:
     try:
         if isinstance(value, bool):
             raise ValueError
-        weight = float(value)
+        weight = read_number(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not 0 <= weight <= MAX_WEIGHT:
@@ -42,6 +42,13 @@ def read_weight(value: Any, where: str) -> float:
     return weight
 
 
+def read_number(text: str) -> float:
+    """Return the number in a text. Raises ValueError, also for numbers that only Python accepts, such as 1_000."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"not a number: {text!r}")
+    return float(text)
+
+
 def read_label(value: Any, where: str, separator: str | None = None) -> str | None:
     """Return the label in a cell, or None if the cell is empty.
 
@@ -51,12 +58,12 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
         separator: string between the labels of a text, or None.
 
     Raises:
-        BadRowError: the cell contains a JSON object, a list although ``separator`` is None, or a list with a label that
-            contains the separator.
+        BadRowError: the cell contains bytes, a JSON object, a list although ``separator`` is None, or a list whose
+            labels cannot be separated by ``separator``.
     """
     if isinstance(value, list) and separator is not None:
         return _joined(value, where, separator)
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list | bytes):
         hint = "If a text can have several labels, set `label_separator`." if isinstance(value, list) else ""
         raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where, hint=hint)
     if is_missing(value):
@@ -70,10 +77,12 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
 
 def _joined(values: list[Any], where: str, separator: str) -> str | None:
     """Return the labels of a JSON list, joined with the separator; None if the result is empty."""
-    labels = [read_label(value, where) or "" for value in values]
-    if wrong := next((label for label in labels if separator in label), None):
+    labels = [label for value in values if (label := read_label(value, where)) is not None]
+    if labels and separator.join(labels).split(separator) != labels:
+        wrong = next(label for label in labels if f"{label}{separator}".split(separator) != [label, ""])
+        how = "contains" if separator in wrong else "ends with a part of"
         raise BadRowError(
-            f"the label {wrong!r} contains the separator {separator!r}",
+            f"the label {wrong!r} {how} the separator {separator!r}",
             where=where,
             hint="Set `label_separator` to a string that no label contains.",
         )

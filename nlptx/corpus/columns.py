@@ -33,13 +33,20 @@ class Columns:
         options: reading options, which contain the column names.
         on_guess: called with a note when a text or weight column is used although its name differs from the given name.
         continued: whether the rows come from the middle of a table; if so, even the first row may lack columns.
+        text_column: name of the text column in the first row of the table; None if this row has not been read yet.
     """
 
-    def __init__(self, options: ReadOptions, on_guess: Callable[[str], None], continued: bool = False) -> None:
+    def __init__(
+        self,
+        options: ReadOptions,
+        on_guess: Callable[[str], None],
+        continued: bool = False,
+        text_column: str | None = None,
+    ) -> None:
         self.options = options
         self.on_guess = on_guess
         self.continued = continued
-        self._text: str | None = None  # name of the text column in the first row
+        self._text = text_column
         self._names: tuple[str, ...] | None = None
         self._found = FoundColumns("", None, None)
 
@@ -47,8 +54,8 @@ class Columns:
         """Return the names of the columns that contain the text, the label and the weight of a row.
 
         Raises:
-            DataError: the first row of the table lacks the text column or the requested weight column, or two columns
-                match the same name.
+            DataError: the first row of the table lacks the text column or the requested weight column, two columns
+                match the same name, or a row has a text column although another column was read as the text before.
         """
         names = tuple(names)
         if names != self._names:
@@ -63,12 +70,18 @@ class Columns:
         return self._found
 
     def _find_text(self, names: Sequence[str], where: str) -> str:
-        name = self.options.text_column if self._text is None else self._text
+        wanted = self.options.text_column
+        name = wanted if self._text is None else self._text
         column = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
+            if not matching_columns(wanted, [self._text]) and (named := matching_columns(wanted, names)):
+                raise DataError(
+                    f"this row has a column {named[0]!r}, but {self._text!r}, the only column of the first row, was"
+                    " read as the text",
+                    where=where,
+                    hint="Name the column that contains the texts with `text_column`.",
+                )
             return column or self._text  # if a row lacks this column, its text is empty
-        if column is None and self.continued:
-            return names[0] if self._is_one_text(names) else name
         if column is not None and column != name:
             self.on_guess(f"column {column!r} is read as the text")
         if column is None and self._is_one_text(names):

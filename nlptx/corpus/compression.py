@@ -21,63 +21,9 @@ _BLOCK = 1 << 16
 # Maximum memory for decompressing an .xz file, in bytes. The header of an .xz file can ask for up to 4 GiB. A file made
 # with the strongest preset, xz -9, needs about 65 MiB.
 _XZ_MEMORY = 128 << 20
-
-
-def _open_bz2(name: str) -> BinaryIO:
-    return _open_streams(name, bz2.BZ2Decompressor)
-
-
-def _open_xz(name: str) -> BinaryIO:
-    return _open_streams(name, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY))
-
-
-def _open_gzip(name: str) -> BinaryIO:
-    return _open_streams(name, _GzipDecompressor)
-
-
-_BY_SUFFIX = {".gz": _open_gzip, ".bz2": _open_bz2, ".xz": _open_xz}
-_BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz}
-
-
-def is_compressed(name: str) -> bool:
-    """Return whether a file is compressed, judging by its name."""
-    return os.path.splitext(name)[1].lower() in _BY_SUFFIX
-
-
-def open_by_name(name: str) -> BinaryIO:
-    """Open a file for reading, decompressed if its name ends in .gz, .bz2 or .xz."""
-    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), open_detecting_truncation)(name)
-
-
-def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading. A file is decompressed if its first bytes show that it is compressed."""
-    with open(name, "rb") as file:
-        start = file.read(6)
-    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_detecting_truncation)(
-        name
-    )
-
-
-def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
-    """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
-
-    The same contents always give the same bytes, because neither a file name nor a time is stored. Closing the wrapper
-    leaves ``file`` open.
-    """
-    return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
-
-
-def _gzip_writer(file: BinaryIO) -> Any:
-    import gzip
-
-    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-
-
-_WRITERS = {".gz": _gzip_writer, ".bz2": partial(bz2.BZ2File, mode="wb"), ".xz": partial(lzma.LZMAFile, mode="wb")}
-
-
-def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Streams(open_detecting_truncation(name), new_stream), _BLOCK))
+# Number of bytes that show whether a file is compressed, and minimum number of bytes that one read returns before the
+# end of the file.
+_MAGIC_BYTES, _MIN_READ = 6, 4096
 
 
 class _GzipDecompressor:
@@ -100,6 +46,66 @@ class _GzipDecompressor:
         # If the output has the maximum length, the decompressor may produce more output without further input.
         self.needs_input = not self._inner.unconsumed_tail and len(data) < max_length
         return data
+
+
+def _xz_decompressor() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)
+
+
+# Functions that return a decompressor of one stream, by the suffix of the file and by its first bytes.
+_BY_SUFFIX: dict[str, Callable[[], Any]] = {
+    ".gz": _GzipDecompressor,
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": _xz_decompressor,
+}
+_BY_MAGIC: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": _GzipDecompressor,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\0": _xz_decompressor,
+}
+
+
+def is_compressed(name: str) -> bool:
+    """Return whether a file is compressed, judging by its name."""
+    return os.path.splitext(name)[1].lower() in _BY_SUFFIX
+
+
+def open_by_name(name: str) -> BinaryIO:
+    """Open a file for reading, decompressed if its name ends in .gz, .bz2 or .xz."""
+    return _decompressed(open_detecting_truncation(name), _BY_SUFFIX.get(os.path.splitext(name)[1].lower()))
+
+
+def open_by_content(name: str) -> BinaryIO:
+    """Open a file for reading. A file is decompressed if its first bytes show that it is compressed.
+
+    The file is opened only once, because it may be a pipe.
+    """
+    file = open_detecting_truncation(name)
+    start = file.peek(_MAGIC_BYTES)
+    return _decompressed(file, next((new for magic, new in _BY_MAGIC.items() if start.startswith(magic)), None))
+
+
+def _decompressed(file: BinaryIO, new_stream: Callable[[], Any] | None) -> BinaryIO:
+    """Return the decompressed contents of a file or, if ``new_stream`` is None, the file itself."""
+    return file if new_stream is None else cast(BinaryIO, io.BufferedReader(_Streams(file, new_stream), _BLOCK))
+
+
+def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
+    """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
+
+    The same contents always give the same bytes, because neither a file name nor a time is stored. Closing the wrapper
+    leaves ``file`` open.
+    """
+    return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
+
+
+def _gzip_writer(file: BinaryIO) -> Any:
+    import gzip
+
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+
+
+_WRITERS = {".gz": _gzip_writer, ".bz2": partial(bz2.BZ2File, mode="wb"), ".xz": partial(lzma.LZMAFile, mode="wb")}
 
 
 class _Streams(io.RawIOBase):
@@ -127,6 +133,14 @@ class _Streams(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
+        """Read at least _MIN_READ bytes, even if several short streams follow each other, or up to the end."""
+        view, filled = memoryview(buffer), 0
+        while filled < min(len(view), _MIN_READ) and (count := self._read_some(view[filled:])):
+            filled += count
+        return filled
+
+    def _read_some(self, buffer: memoryview) -> int:
+        """Read at least one byte, or none at the end of the file."""
         while True:
             packed = b""
             if self._stream.eof:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.errors import DataError
+from nlptx.errors import DataError, quoted
 
 # Maximum number of characters stored in the table for each text.
 _MAX_EXCERPT = 1000
+_MAX_DIGITS = 18  # of a line number
 _HINT = "Make the table again with nlptx check."
 
 
@@ -53,8 +54,8 @@ class Exclusion:
             if missing := [name for name in ("file", "line", "text") if name not in fields]:
                 raise DataError(f"there is no column {missing[0]!r}", where=document.where, hint=_HINT)
             line = str(fields["line"]).strip()
-            if not line.isdecimal():
-                raise DataError(f"the line is {line!r}; expected a number", where=document.where, hint=_HINT)
+            if not line.isdecimal() or len(line) > _MAX_DIGITS:
+                raise DataError(f"the line is {quoted(line)}; expected a number", where=document.where, hint=_HINT)
             texts[_normal(str(fields["file"])), int(line)] = excerpt(document.text)
         return cls(path, texts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 
+from nlptx.corpus.cells import read_number
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.paths import FilePath, file_name
 
@@ -47,6 +48,6 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return read_number(text)
     except ValueError:
         return None

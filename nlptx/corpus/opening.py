@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from nlptx.corpus.compression import is_compressed, open_by_name
-from nlptx.corpus.folders import OnNote, read_archive, read_folder
+from nlptx.corpus.folders import read_archive, read_folder
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.read_options import ReadOptions
+from nlptx.corpus.skipped_files import OnNote
 from nlptx.corpus.source import Source, input_format, is_archive
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.truncation import open_detecting_truncation
@@ -87,7 +88,13 @@ def _partition(partition: Partition, options: ReadOptions, on_note: OnNote) -> I
         return
     with partition.open() as stream:
         continued = partition.start > 0 and not partition.header
-        yield Source(partition.name, stream, input_format(partition.name, options), continued=continued)
+        yield Source(
+            partition.name,
+            stream,
+            input_format(partition.name, options),
+            continued=continued,
+            text_column=partition.text_column,
+        )
 
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:

@@ -41,6 +41,9 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
+    if not stream.seekable():
+        hint = "Decompress it first; Parquet files compress their contents themselves."
+        raise DataError("a compressed Parquet file cannot be read", where=name, hint=hint)
     try:
         with ParquetFile(stream) as file:
             columns = [column for column in file.schema_arrow.names if not _UNNAMED_INDEX.fullmatch(column)]
@@ -50,10 +53,20 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
             on_columns(columns)
             number = 1
             for batch in file.iter_batches(columns=columns):
-                yield from _rows(batch, name, number)
+                yield from _rows(_with_short_decimals(batch), name, number)
                 number += batch.num_rows
     except (ArrowException, OSError) as error:
         raise DataError(f"not a Parquet file: {error}", where=name) from error
+
+
+def _with_short_decimals(batch: RecordBatch) -> RecordBatch:
+    """Return the batch with float64 instead of float32 columns, in which 3.7 is 3.7 and not 3.700000047683716."""
+    from pyarrow import RecordBatch, float32, float64, string
+
+    columns = [
+        column.cast(string()).cast(float64()) if column.type == float32() else column for column in batch.columns
+    ]
+    return RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _rows(batch: RecordBatch, name: str, first: int) -> Iterator[Row]:

@@ -34,6 +34,8 @@ class Partition:
         stop: offset after the last byte; None for a whole input.
         header: size of the file's table header in bytes, or 0. If ``start`` is 0, the lines include the header;
             otherwise, the header is read before the lines.
+        text_column: name of the column that contains the texts, as determined by the first row of the file; only for
+            files of JSON lines that are cut.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Partition:
     start: int = 0
     stop: int | None = None
     header: int = 0
+    text_column: str | None = None
 
     def __str__(self) -> str:
         return self.name if self.stop is None else f"{self.name}, bytes {self.start:,} to {self.stop:,}"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
+from nlptx.corpus.columns import Columns
 from nlptx.corpus.compression import is_compressed
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.row_starts import csv_row_starts, header_size
-from nlptx.corpus.source import input_format, is_archive
-from nlptx.errors import SettingsError
+from nlptx.corpus.source import Source, input_format, is_archive
+from nlptx.corpus.tables import json_rows
+from nlptx.errors import DataError, SettingsError
+from nlptx.io.truncation import open_detecting_truncation
 
 # Maximum and minimum partition size, in bytes. A partition of the maximum size is counted in half a minute, and fits
 # into the memory of any worker. With a smaller maximum, a large corpus would have more partitions than a scheduler can
@@ -61,10 +65,23 @@ def partition_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> 
             result.append(Partition(name, path))
             continue
         total = os.path.getsize(path)
-        header, starts = 0, list(range(0, max(total, 1), size))
+        header, starts, text_column = 0, list(range(0, max(total, 1), size)), None
         if kind == "tsv":
             header = header_size(path)
         elif kind == "csv" and total > size:
             header, starts = csv_row_starts(path, options.delimiter, size)
-        result += [Partition(name, path, start, stop, header) for start, stop in pairwise([*starts, total])]
+        elif kind == "jsonl" and total > size:
+            text_column = _text_column(path, options)
+        bounds = pairwise([*starts, total])
+        result += [Partition(name, path, start, stop, header, text_column) for start, stop in bounds]
     return result
+
+
+def _text_column(path: str, options: ReadOptions) -> str | None:
+    """Return the name of the column that contains the texts, as determined by the first row of a JSON lines file."""
+    columns = Columns(options, on_guess=lambda note: None)
+    with open_detecting_truncation(path) as stream, suppress(DataError):  # the reader of the first partition reports it
+        for _, fields in json_rows(Source(path, stream, "jsonl"), options, columns):
+            if isinstance(fields, dict):
+                return columns.find(fields, path).text
+    return None

@@ -9,7 +9,7 @@ from functools import partial
 
 from nlptx.corpus.delimiters import detect_delimiter, named_delimiter
 from nlptx.corpus.formats import BOM
-from nlptx.corpus.tables import MAX_FIELD_LENGTH
+from nlptx.corpus.tables import raise_field_limit
 from nlptx.io.truncation import open_detecting_truncation
 
 # Maximum number of bytes in a line. After a longer line, the file is not cut again.
@@ -50,7 +50,7 @@ def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
 
     The first row is the header. A line such as ``sep=;`` before the header is not a row.
     """
-    csv.field_size_limit(MAX_FIELD_LENGTH)
+    raise_field_limit()
     with open_detecting_truncation(path) as file:
         stop = len(BOM) if file.read(len(BOM)) == BOM else 0
         file.seek(stop)

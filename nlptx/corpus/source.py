@@ -32,6 +32,8 @@ class Source:
         columns: column names of a table, available after its header has been read.
         delimiter: character between the columns of a CSV table, available after its header has been read.
         continued: whether the stream starts in the middle of a file.
+        text_column: if the stream starts in the middle of a file of JSON lines, the name of the column that contains
+            the texts, as determined by the first row of the file; otherwise None.
         has_bom: whether the stream begins with a byte order mark, available after the first line has been read.
     """
 
@@ -44,6 +46,7 @@ class Source:
     columns: list[str] = field(default_factory=list)
     delimiter: str = ","
     continued: bool = False
+    text_column: str | None = None
     has_bom: bool = False
 
     @property

@@ -46,7 +46,7 @@ def read_table(
     Raises:
         DataError: the table lacks a column, or a row is invalid.
     """
-    columns = Columns(options, on_guess, source.continued)
+    columns = Columns(options, on_guess, source.continued, source.text_column)
     for number, fields in _ROWS[source.format](source, options, columns):
         try:
             if isinstance(fields, BadRowError):
@@ -88,8 +88,13 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
     return document
 
 
+def raise_field_limit() -> None:
+    """Let the csv module read fields of MAX_FIELD_LENGTH characters; a larger limit, set by the program, is kept."""
+    csv.field_size_limit(max(MAX_FIELD_LENGTH, csv.field_size_limit()))
+
+
 def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    csv.field_size_limit(MAX_FIELD_LENGTH)
+    raise_field_limit()
     lines = (line for _, line in read_lines(source, options))
     if not (first := next(lines, "")):
         return
@@ -109,6 +114,9 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
         except csv.Error as error:
             message = f"not valid CSV: {error} (the row starts here)"
             hint = 'Write a quote inside a quoted field twice (""), and close every quoted field.'
+            if "field larger" in str(error):
+                message = f"not valid CSV: a field has more than {MAX_FIELD_LENGTH:,} characters (the row starts here)"
+                hint = "Close every quoted field. Longer texts can be read from .tsv and .jsonl files."
             if "new-line character" in str(error):
                 message = "not valid CSV: a carriage return stands inside the row, outside a quoted field"
                 hint = "Put the field into quotes; or, if carriage returns end lines, convert them: tr '\\r' '\\n'."
@@ -191,7 +199,8 @@ class _Header(NamedTuple):
         return "Put texts that contain the delimiter in double quotes."
 
 
-def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+def json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+    """Yield, for each line that is not empty, its number and its JSON object, or an error."""
     for number, line in read_lines(source, options):
         if not line.strip():
             continue
@@ -213,4 +222,4 @@ def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Ite
     return parquet_rows(source.stream, source.name, source.columns.extend)
 
 
-_ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}
+_ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": json_rows, "parquet": _parquet_rows}

@@ -93,9 +93,8 @@ def read_training_data(
             budget is closed. Without a budget, the texts are lists of str.
 
     Raises:
-        DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the
-            labels in the label map occurs in the data, there are no texts, or a label of a held-out text does not occur
-            in the training texts.
+        DataError, LabelError: a text cannot be read or has no label, no label of the label map occurs in the data,
+            there are no texts, or a label of a held-out text does not occur in the training texts.
         SettingsError: a path does not exist, or ``delimiter`` is set for an input that is not a CSV or TSV table.
         InputTypeError, OutputError: an argument has the wrong type, or the temporary files cannot be written.
 

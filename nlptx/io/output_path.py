@@ -16,6 +16,7 @@ from nlptx.io.paths import FilePath, file_name
 STDOUT = "-"
 # Maximum number of symbolic links to follow.
 _MAX_LINKS = 40
+_MAX_DIGITS = 9  # of a file descriptor
 _UNCHANGED = "nothing was changed"
 
 
@@ -85,7 +86,7 @@ def descriptor_of(path: str) -> int | None:
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder)
-        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal():
+        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal() and len(name) <= _MAX_DIGITS:
             return int(name)
         try:
             path = os.path.join(folder, os.readlink(os.path.join(folder, name)))

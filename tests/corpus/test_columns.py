@@ -44,6 +44,16 @@ def test_case_and_spaces_of_column_names_do_not_matter(tmp_path, name, content):
     assert [note.rpartition(" ")[2] for note in notes] == ["text", "label"]
 
 
+def test_a_text_column_that_only_later_rows_have_is_not_lost(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"id": "a1"}\n{"id": "a2", "text": "I loved it"}\n')
+    with pytest.raises(DataError) as caught:
+        noted(path)
+    assert caught.value.message == (
+        "this row has a column 'text', but 'id', the only column of the first row, was read as the text"
+    )
+    assert caught.value.where == f"{path}:2"
+
+
 @pytest.mark.parametrize(
     "content",
     ["I really loved this film,pos\nnot for me,neg\n", 'pos,"I loved it, a lot, really"\nneg,"Bad, so bad"\n'],

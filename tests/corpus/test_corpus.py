@@ -213,7 +213,7 @@ def test_other_names_of_splits(tmp_path, name, split):
     notes: list[str] = []
     found = list(Corpus([folder], ReadOptions(splits=("train",)), notes.append))
     assert len(found) == (2 if split in ("train", None) else 1)
-    reason = "because they are in another split; `splits=()` reads all splits"
+    reason = "because it is in another split; `splits=()` reads all splits"
     expected = f"{folder}: 1 file ({name}/a.txt) was not read, {reason}"
     assert notes == ([] if split in ("train", None) else [expected])
 

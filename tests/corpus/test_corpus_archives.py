@@ -1,7 +1,11 @@
 """Tests of reading compressed files, folders, archives, and the folder structure of aclImdb."""
 
+import bz2
+import gzip
 import io
+import os
 import tarfile
+import threading
 
 import pytest
 from reading import BOM, PACKERS, read, refused, texts, write
@@ -51,7 +55,36 @@ def test_a_flipped_bit_in_a_compressed_file_is_an_error(tmp_path, suffix):
     refused(path, str(path))
 
 
+def test_short_compressed_streams_are_examined_together(tmp_path):
+    """The first stream contains only the first line of a JSON array."""
+    packed = b"".join(gzip.compress(part) for part in (b"[\n", b'{"text": "a"}', b"]\n"))
+    refused(write(tmp_path / "a.txt.gz", packed), "JSON array")
+
+
 # ---------------------------------------------------------------- folders
+
+
+def test_hidden_folders_are_ignored(tmp_path):
+    for name in ("pos/1.txt", "pos/.ipynb_checkpoints/1-checkpoint.txt", ".snapshot/pos/1.txt"):
+        write(tmp_path / "a" / name, "good\n")
+    notes = []
+    assert len(list(Corpus([str(tmp_path / "a")], on_note=notes.append))) == 1
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "a", "./a")
+    assert len(list(Corpus([str(tmp_path / "a.tar")], on_note=notes.append))) == 1
+    assert notes == []
+
+
+def test_broken_links_and_pipes_in_a_folder_cause_a_note(tmp_path):
+    (tmp_path / "pos").mkdir()
+    os.mkfifo(tmp_path / "pos/1.txt")
+    refused(tmp_path, "1 file (pos/1.txt) was not read; broken links, pipes and devices are left out")
+    (tmp_path / "pos/2.txt").symlink_to("nowhere")
+    write(tmp_path / "pos/3.txt", "good\n")
+    notes = []
+    assert len(list(Corpus([str(tmp_path)], on_note=notes.append))) == 1
+    reason = "broken links, pipes and devices are left out"
+    assert notes == [f"{tmp_path}: 2 files (pos/1.txt, ...) were not read; {reason}"]
 
 
 def test_folder_has_one_document_per_file(tmp_path):
@@ -240,6 +273,30 @@ def test_links_devices_and_pipes_in_an_archive_are_skipped(tmp_path):
     assert texts(path) == ["good", "fine"]
 
 
+@pytest.mark.parametrize("kind", [None, gzip.open, bz2.open])
+def test_an_archive_may_come_from_a_pipe(tmp_path, kind):
+    """A pipe can be opened and read only once."""
+    path, pipe = tmp_path / "a.tar", tmp_path / "pipe.tar"
+    with (kind or open)(path, "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
+        for number in range(40):
+            add(archive, f"pos/{number}.txt", f"text {number}".encode())
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()))
+    writer.start()
+    assert texts(pipe) == [f"text {number}" for number in range(40)]
+    writer.join()
+
+
+@pytest.mark.parametrize("number", [b"0", b"1"], ids=["sparse 0.0", "sparse 0.1"])
+def test_sparse_files_of_old_formats_are_refused(tmp_path, number):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("pos/1.txt")
+        member.pax_headers = {"GNU.sparse.size": "4"} if number == b"0" else {"GNU.sparse.map": "0,4"}
+        archive.addfile(member)
+    refused(path, "sparse files are not supported")
+
+
 def test_archive_without_texts_is_rejected(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
@@ -262,12 +319,9 @@ def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
             # These digits compress badly, so some truncated archives end within a header and others within a member.
             add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
     complete, expected = path.read_bytes(), texts(path)
-    # If an uncompressed archive ends between two members, no reader can detect the truncation.
-    sizes = [
-        512 + -(-len(text) // 512) * 512 for text in expected
-    ]  # the sizes of a header and of the content, rounded up to blocks of 512 bytes
-    borders = {sum(sizes[:number]) for number in range(7)} if not packing else set()
-    for length in set(range(1, len(complete), 41)) - borders:
+    # The first member ends after its header, and its content, rounded up to blocks of 512 bytes.
+    border = 512 + -(-len(expected[0]) // 512) * 512
+    for length in {border, *range(1, len(complete), 41)}:
         write(path, complete[:length])
         assert texts_or_error(path) in (expected, "error"), f"cut to {length} of {len(complete)} bytes"
 

@@ -1,6 +1,7 @@
 """Tests of reading tables: CSV, TSV, JSON lines and Parquet."""
 
 import csv
+import gzip
 import importlib.util
 import io
 import json
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import BOM, quick, read, refused, texts, write
 
+from nlptx.corpus import tables
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DecodingError, NlptxError
@@ -346,6 +348,42 @@ def test_cells_of_parquet_are_kept(tmp_path):
     assert read(path)[0].fields == {"text": "a"}
     parquet.write_table(pa.table([["a"], ["b"]], names=["text", "text"]), path)
     refused(path, "duplicate column 'text'")
+
+
+def test_decimals_of_32_bits_in_parquet_keep_their_digits(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    stars = pa.array([3.7, 1.2, None, float("nan")], pa.float32())
+    parquet.write_table(pa.table({"text": ["a", "b", "c", "d"], "label": stars}), path)
+    assert [document.label for document in read(path)] == ["3.7", "1.2", None, None]
+    assert [document.fields["label"] for document in read(path)] == [3.7, 1.2, None, None]
+
+
+def test_labels_of_bytes_and_compressed_parquet_files_are_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"text": ["a"], "label": [b"p"]}), path)
+    refused(path, ":1", "the label is b'p'")
+    refused(write(tmp_path / "a.parquet.gz", gzip.compress(path.read_bytes())), "Decompress it first")
+
+
+def test_a_field_that_is_too_long_is_named_as_such(tmp_path, monkeypatch):
+    before = csv.field_size_limit()
+    monkeypatch.setattr(tables, "MAX_FIELD_LENGTH", before + 10)
+    path = write(tmp_path / "a.csv", f"text\n{'x' * (before + 11)}\n")
+    refused(path, ":2", f"a field has more than {before + 10:,} characters", ".jsonl")
+    csv.field_size_limit(before + 20)
+    assert len(texts(path)[0]) == before + 11  # a larger limit, set by the program, is kept
+    csv.field_size_limit(before)
+
+
+@pytest.mark.parametrize("weight", ["1_0", "１"])
+def test_weights_are_ordinary_numbers(tmp_path, weight):
+    refused(write(tmp_path / "a.csv", f"text,w\na,{weight}\n"), "expected a number", weight_column="w")
 
 
 @pytest.mark.parametrize("index", ["text", "label", "id", ["label", "id"]])

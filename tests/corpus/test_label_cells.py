@@ -66,6 +66,20 @@ def test_a_label_with_the_separator_in_a_json_list_is_an_error(tmp_path):
         read(path)
 
 
+def test_a_label_that_ends_with_a_part_of_the_separator_is_an_error(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "x", "label": ["a|", "b"]}')
+    options = ReadOptions(label_separator="||")
+    with pytest.raises(DataError, match=r"'a\|' ends with a part of the separator"):
+        read_training_data([str(path)], options=options)
+
+
+def test_empty_labels_in_a_json_list_are_ignored(tmp_path):
+    found, _ = read(
+        write(tmp_path / "a.jsonl", '{"text": "x", "label": ["", "a", null]}\n{"text": "y", "label": [""]}')
+    )
+    assert found.labels == [("a",), ()]
+
+
 def test_a_missing_column_is_still_an_error(tmp_path):
     with pytest.raises(LabelError, match="no column 'label'"):
         read(write(tmp_path / "a.csv", "text,topic\nx,a\n"))

@@ -54,6 +54,16 @@ def test_an_error_names_the_line_in_the_file(tmp_path):
     assert raised.value.where == f"{path}:4"
 
 
+@pytest.mark.parametrize("name", ["text", "Text", "review"])
+def test_the_first_row_determines_the_text_column_of_all_partitions(tmp_path, name):
+    path = tmp_path / "rows.jsonl"
+    rows = [f'{{"{name}": "one"}}', *(['{"title": "zebra"}', f'{{"{name}": "three", "review ": "four"}}'] * 4)]
+    path.write_text("\n".join(rows))
+    parts = partition_inputs([str(path)], ReadOptions(), 60)
+    assert len(parts) > 3
+    assert [text for part in parts for text, _ in documents([part])] == [text for text, _ in documents([str(path)])]
+
+
 def test_json_lines_are_cut(tmp_path):
     rows = "".join(f'{{"text": "number {n}"}}\n' for n in range(9))
     (tmp_path / "rows.jsonl").write_text(rows)

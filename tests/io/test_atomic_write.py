@@ -12,7 +12,7 @@ import pytest
 
 from nlptx.errors import OutputError
 from nlptx.io.atomic_write import atomic_output
-from nlptx.io.output_path import check_writable
+from nlptx.io.output_path import check_writable, descriptor_of
 
 
 @pytest.fixture
@@ -444,3 +444,4 @@ def test_a_closed_file_descriptor_is_rejected(tmp_path):
     os.close(descriptor)
     with pytest.raises(OutputError, match="Bad file descriptor"):
         check_writable(f"/dev/fd/{descriptor}")
+    assert descriptor_of("/dev/fd/99999999999999") is None  # too large for a descriptor

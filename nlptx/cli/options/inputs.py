@@ -64,7 +64,7 @@ def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
 
 def _is_document_in(folder: str, name: str) -> bool:
     """Return whether an existing file is one of the documents that are read from a folder."""
-    from nlptx.corpus.folders import is_document_name  # late import: --help does not need it
+    from nlptx.corpus.locations import is_document_name  # late import: --help does not need it
 
     above = Path(name).parent.resolve()
     is_inside = Path(folder).resolve() in (above, *above.parents)
