@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import build, read, write
 from nlptx.cluster.pieces import read_rows, read_words, write_rows, write_words
 from nlptx.cooccurrence.count import count_vocabulary_pairs, read_stream, vocabulary_ids_of
-from nlptx.cooccurrence.merge import sum_in_tree
+from nlptx.cooccurrence.matrix_sums import sum_in_tree
 from nlptx.cooccurrence.parts import TOKENS, WORDS, TokenPart, WordList, check_complete
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.corpus.corpus import Corpus

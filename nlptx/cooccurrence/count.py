@@ -157,9 +157,9 @@ def sum_partials(
 ) -> SpilledMatrix:
     """Add partial matrices, and divide the sum by ``units_per_count``, the number of units in a weight of 1."""
     # `merge` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
-    from nlptx.cooccurrence.merge import merge
+    from nlptx.cooccurrence.matrix_sums import sum_matrices
 
-    return merge(partials, budget, workers, units_per_count)
+    return sum_matrices(partials, budget, workers, units_per_count)
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:

@@ -149,8 +149,8 @@ class Embeddings:
         self.check_has_vectors()
         # The squares are summed in float64, because the square of a large float32 can overflow.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
-        lengths = np.sqrt(squares)[:, None]
-        return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
+        lengths, result = np.sqrt(squares)[:, None], np.empty_like(self.vectors)
+        return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), result, casting="same_kind")
 
     def _closest(self, unit: NDArray, target: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
         """Return the words whose unit vectors (V, R) have the largest cosines with the unit vector ``target`` (R,)."""

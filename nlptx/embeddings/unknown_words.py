@@ -54,8 +54,8 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     """
     plain = [without_mark(known) for known in words]
     spellings = [f"<{known}>" for known in plain]
-    lengths = np.array([len(spelling) for spelling in spellings])
-    text, starts = "".join(spellings), np.cumsum(lengths) - lengths
+    lengths = np.array([len(spelling) + 1 for spelling in spellings])
+    text, starts = "\n".join(spellings), np.cumsum(lengths) - lengths  # no n-gram of a word contains a line feed
     ngrams = character_ngrams(without_mark(word))
     shared = np.zeros(len(words), np.int64)
     for ngram in ngrams:

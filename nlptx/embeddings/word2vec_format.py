@@ -23,7 +23,7 @@ TEXT_SUFFIXES = (".txt", ".vec")
 # Characters that a word in this format must not contain. Of these characters, the tokenizers produce only lone
 # surrogates, and only the tokenizer ``spaces`` does. Word vectors from another program may contain any of them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
-_NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 # In a file from another program, words can begin with the mark of negated words by chance. Therefore, no word is
 # treated as negated if at most this fraction of all words begins with the mark and also occurs without it.
 _FEW_NEGATED = 0.01

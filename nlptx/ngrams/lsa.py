@@ -40,7 +40,8 @@ _FIRST_CHECK = 1.7
 TEXTS_PER_COMPONENT = 4
 # An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors. Likewise, the
 # components minus their mean may consist only of rounding errors if their norm is below this fraction of the norm
-# before subtracting the mean.
+# before subtracting the mean. (In :mod:`.out_of_core_components`, the sums of squares are compared instead, because
+# they are subtracted from each other.)
 ROUNDING = 1e-5
 # Number of vectors that are multiplied by X X' at a time. With many texts, the power iteration uses blocks of this
 # width too: a block of 32 vectors takes less time per vector than one of 16, and hardly more vectors are needed.

@@ -41,7 +41,7 @@ class NgramSets:
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        """Keys of the n-grams, (N,) int64, sorted within each text; see :func:`.naive_bayes.ngram_keys`."""
+        """Keys of the n-grams, (N,) int64, sorted within each text; see :func:`.ngram_keys.ngram_keys`."""
         return self.load()
 
 
@@ -57,7 +57,7 @@ def ngrams_of_texts(
     Args:
         texts: word ids of each text.
         order: length of the longest n-gram.
-        words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
+        words: vocabulary size V; see :func:`.ngram_keys.ngram_keys`.
         workers: pool of threads or processes; its size does not change the result.
         budget: memory limit; None for no limit. N-grams that exceed the limit are written to a temporary file.
 

@@ -17,7 +17,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.pca.components import cosine_weights, scales
+from nlptx.pca.component_weights import cosine_weights, eigenvalue_factors
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.rare_words import improve_rare_words
@@ -54,9 +54,9 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Finally, the vectors of rare words are moved towards those of words
-    with a similar spelling (see :mod:`nlptx.pca.rare_words`). The training of a classifier starts from the resulting
-    vectors, divided by the weights in D, because training learns such weights itself.
+    :func:`.cosine_weights`). Finally, the vectors of rare words are moved towards those of words with a similar
+    spelling (see :mod:`nlptx.pca.rare_words`). The training of a classifier starts from the resulting vectors, divided
+    by the weights in D, because training learns such weights itself.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -220,7 +220,7 @@ def fit_operator(
     weights = cosine_weights(
         pairs.values, pairs.vectors, vectors, weight, settings.equalize, settings.negative_weight
     ).astype(np.float64)
-    vectors *= scales(pairs.values, weight)
+    vectors *= eigenvalue_factors(pairs.values, weight)
     vectors *= weights.astype(dtype)
     if settings.spelling_weight:
         vocabulary = counts.vocabulary

@@ -12,6 +12,11 @@ requested eigenpairs have been found. The span also contains the eigenvectors fo
 remaining errors do not limit the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are
 found. With the default degree, a single round nearly always finds all requested eigenpairs.
 
+In the span of the iterates of a block of k vectors, an eigenvalue has at most k linearly independent eigenvectors. If k
+equal eigenvalues are among those found, more of them may be missing, so the iteration continues with a random block.
+(If a single vector is multiplied several times per round, ``block=1`` and ``degree`` above 1, every eigenvalue would be
+such a case, so copies of an eigenvalue may be missing.)
+
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
 
@@ -36,6 +41,8 @@ _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
 _MIN_DEGREE = 8
+# Two eigenvalues are considered equal if their ratio is at least this number.
+_EQUAL = 1 - 1e-4
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ def power_iteration(
     chosen_block = block
     block, degree = automatic(size, count, block, degree)
     found = progress = spent = columns = 0
+    certain = 0  # number of eigenpairs that were found before the last random block; none of their copies are missing
     open_residual = 1.0
     values = np.empty(0, dtype)
     vectors = images = np.empty((size, 0), dtype)  # the eigenvectors v found so far, (V, F), and A v
@@ -143,12 +151,17 @@ def power_iteration(
             if ended or reached == count:
                 break
             goal = min(end, basis.width + 2 * max(block, count - reached))
-        found = reached
+        found, is_random = reached, False
+        if found == count and min(block, degree) > 1:
+            copies = _end_of_copies(ritz[:found], certain, block)
+            if copies < count:
+                found = certain = copies
+                is_random = True
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
         # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
         # Such an eigenvector becomes part of the next block.
-        following = slice(found, max(found, before) + block)
+        following = slice(found, found if is_random else max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
         if missing > 0 and found < count:
@@ -169,6 +182,17 @@ def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> i
     """Return the maximum size in bytes of a basis W and of A W. For the arguments, see :func:`power_iteration`."""
     block, degree = automatic(size, count, block, degree)
     return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
+
+
+def _end_of_copies(values: NDArray, certain: int, block: int) -> int:
+    """Return how many values, (F,), precede the end of the first group of equal values that may be incomplete.
+
+    Return F if there is no such group. A group may be incomplete if at least ``block`` of its values were found since
+    the last random block; before that, ``certain`` values were found.
+    """
+    new = values[certain:]
+    crowded = np.flatnonzero(new[block - 1 :] > _EQUAL * new[: max(len(new) - block + 1, 0)])
+    return int(np.count_nonzero(values > _EQUAL * new[crowded[0]])) if len(crowded) else len(values)
 
 
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:

@@ -106,7 +106,7 @@ def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRow
 
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """
-    smoothed = totals**smoothing
+    smoothed = np.where(totals > 0, totals**smoothing, 0)  # 0**0 would be 1
     # A word without any co-occurrences has an empty row and column, so its logarithms are never used and can have any
     # finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))

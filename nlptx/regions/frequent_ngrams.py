@@ -27,7 +27,7 @@ def frequent_ngrams(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sorted keys (G,) of the most frequent n-grams of up to three words, and the count (V,) of each word.
 
-    The start of a text counts as a word, except in n-grams of one word; see :func:`.naive_bayes.ngram_keys`. A triple
+    The start of a text counts as a word, except in n-grams of one word; see :func:`.ngram_keys.ngram_keys`. A triple
     occurs at most as often as the two pairs that it contains. So the pairs are counted first, and then only the triples
     whose two pairs are frequent enough.
 

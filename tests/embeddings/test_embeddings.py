@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 import nlptx
 from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
+from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import read_word2vec
 from nlptx.errors import CorruptError, DataError, InputTypeError, OutputError, SettingsError, WrongKindError
 from nlptx.text.tokenizer import Tokenizer
@@ -48,6 +49,16 @@ def test_neighbours_are_sorted_by_cosine():
 def test_vector_length_does_not_affect_the_cosine():
     result = embeddings({"a": (1, 0), "b": (100, 1), "c": (1, 1)}).nearest("a", 2)
     assert [word for word, _ in result] == ["b", "c"]
+
+
+def test_the_lengths_of_vectors_may_exceed_the_largest_float32():
+    huge = embeddings({"a": [3e38, 3e38], "b": [3e38, 2e38], "c": [1, -1]})
+    assert [word for word, _ in huge.nearest("a")] == ["b", "c"]
+    assert huge.nearest("a")[0][1] == pytest.approx(5 / np.sqrt(26))
+
+
+def test_ngrams_across_the_border_of_two_known_words_are_not_shared():
+    assert not len(similar_words("b><i", ["cb", "ia"], np.zeros(2, np.int64)).indices)
 
 
 def test_a_word_is_not_its_own_neighbour():
@@ -324,6 +335,12 @@ def test_glove_text_has_no_header(tmp_path):
 def test_glove_text_with_one_component_keeps_the_first_word(tmp_path):
     # `the 0.5` resembles a header, but a header consists of two integers.
     assert list(load_embeddings(stored(tmp_path, "the 0.5\na 2\n")).vocabulary.words) == ["the", "a"]
+
+
+def test_dots_may_be_a_word(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("the 0.1 0.2\n. . . 0.3 0.4\n")
+    assert load_embeddings(path).vocabulary.words == ["the", ". . ."]
 
 
 def test_a_number_may_be_a_word(tmp_path):

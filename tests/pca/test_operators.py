@@ -174,6 +174,13 @@ def dense_ppmi(counts, smoothing):
     return actual
 
 
+def test_words_without_pairs_do_not_change_the_ppmi_of_others():
+    counts = sp.csr_matrix(np.array([[0, 3.0, 1, 0], [3, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
+    for smoothing in (0, 0.5, 1):
+        expected = transform(counts[:3, :3], "ppmi", smoothing)[:].toarray()
+        assert np.allclose(transform(counts, "ppmi", smoothing)[:].toarray()[:3, :3], expected)
+
+
 @settings(max_examples=60)
 @given(size=st.integers(1, 8), seed=st.integers(0, 99), smoothing=st.sampled_from([0.5, 0.75, 1.0]))
 def test_ppmi_equals_the_formula(size, seed, smoothing):

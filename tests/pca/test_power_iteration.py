@@ -137,6 +137,16 @@ def test_equal_eigenvalues_get_orthogonal_vectors(method):
     check(np.eye(6), solve(np.eye(6), 6, **method), 6)
 
 
+@pytest.mark.parametrize("method", [method for name, method in METHODS.items() if name != "one vector, polynomial"])
+@pytest.mark.parametrize("spectrum", [[5, 4, *[3] * 40, *[2] * 30, 1, 0.5], [*[3] * 16, *[2.9] * 40, 1]])
+def test_no_copy_of_an_eigenvalue_is_missing(method, spectrum):
+    """A block of k vectors finds at most k copies; smaller eigenvalues must not take the places of the others."""
+    matrix, _ = matrix_with([float(value) for value in spectrum])
+    for count in (17, 43, 50):
+        pairs = solve(matrix, count, tolerance=1e-6, **{**method, "max_products": 10_000})
+        check(matrix, pairs, count, tolerance=1e-6)
+
+
 # ---------------------------------------------------------------- all eigenpairs, and more than the rank
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def scales(values: NDArray, weight: float) -> NDArray:
+def eigenvalue_factors(values: NDArray, exponent: float) -> NDArray:
     """Return the factors by which to multiply the columns of X W, (R,): l_i^((p-1)/2).
 
     The mean square of component i becomes l_i^p. With p = 0, all mean squares are equal; p = 1 is plain PCA. If an
@@ -18,14 +18,14 @@ def scales(values: NDArray, weight: float) -> NDArray:
 
     Args:
         values: (R,) eigenvalues l of C, largest first.
-        weight: the exponent p.
+        exponent: the exponent p.
     """
     nonzero = _nonzero(values)
-    return np.where(nonzero, np.where(nonzero, values, 1) ** ((weight - 1) / 2), 0)
+    return np.where(nonzero, np.where(nonzero, values, 1) ** ((exponent - 1) / 2), 0)
 
 
 def cosine_weights(
-    values: NDArray, directions: NDArray, images: NDArray, weight: float, equalize: float, negative_weight: float
+    values: NDArray, directions: NDArray, images: NDArray, exponent: float, equalize: float, negative_weight: float
 ) -> NDArray:
     """Return a positive factor for each component, (R,), so that cosines of word vectors match word similarity better.
 
@@ -43,14 +43,14 @@ def cosine_weights(
         values: (R,) eigenvalues l of C, largest first.
         directions: (V, R) eigenvectors w.
         images: (V, R) X w.
-        weight: the exponent p of :func:`scales`.
+        exponent: the exponent p of :func:`eigenvalue_factors`.
         equalize: fraction of the components, starting with the first, that get the same mean square.
         negative_weight: additional factor for components with w^T X w < 0.
     """
     last = min(int(round(equalize * len(values), 9)), len(values) - 1)  # 0.29 * 100 is slightly less than 29
     safe = np.where(_nonzero(values), values, values[0])
     negative = np.einsum("vr,vr->r", directions, images, dtype=np.float64) < 0
-    return np.minimum(1, safe[last] / safe) ** (weight / 2) * np.where(negative, negative_weight, 1)
+    return np.minimum(1, safe[last] / safe) ** (exponent / 2) * np.where(negative, negative_weight, 1)
 
 
 def _nonzero(values: NDArray) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
 
 
-def merge(
+def sum_matrices(
     parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of ``parts``, divided by ``units_per_count``, and close the parts.

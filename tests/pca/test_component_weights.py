@@ -1,4 +1,4 @@
-"""The scales of components and their weights for cosines are compared with dense formulas."""
+"""The factors of components and their weights for cosines are compared with dense formulas."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from test_pca import artifact_bytes, counts_of
 from nlptx.cooccurrence.matrix import count
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import CorruptError
-from nlptx.pca.components import cosine_weights, scales
+from nlptx.pca.component_weights import cosine_weights, eigenvalue_factors
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings
 
@@ -77,7 +77,7 @@ def test_only_negative_components_get_the_negative_weight(signs, equalize, negat
 def test_the_first_components_have_the_same_mean_square(weight):
     values = np.array([16.0, 8.0, 4.0, 2.0, 0.0])
     weights = cosine_weights(values, np.eye(5), np.eye(5), weight, 0.4, 1)
-    sizes = scales(values, weight) * weights * np.sqrt(values)  # root mean squares of the columns
+    sizes = eigenvalue_factors(values, weight) * weights * np.sqrt(values)  # root mean squares of the columns
     assert np.allclose(sizes, [*[4.0 ** (weight / 2)] * 3, 2.0 ** (weight / 2), 0])
     assert (weights > 0).all()
     assert (cosine_weights(values, np.eye(5), np.eye(5), weight, 0.0, 1) == 1).all()
@@ -85,7 +85,7 @@ def test_the_first_components_have_the_same_mean_square(weight):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scales_keep_the_dtype(dtype):
-    assert scales(np.array([2, 1], dtype), 0.5).dtype == dtype
+    assert eigenvalue_factors(np.array([2, 1], dtype), 0.5).dtype == dtype
 
 
 def test_the_same_bytes_for_any_number_of_jobs(tmp_path, counts):
