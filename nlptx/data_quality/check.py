@@ -20,7 +20,8 @@ from nlptx.data_quality.text_faults import find_text_faults
 from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.evaluation.label_spellings import match_labels
-from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+from nlptx.evaluation.labelled_data import LabelledData
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.same_texts import first_same

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.data_quality.label_errors import MIN_TEXTS
 from nlptx.data_quality.rows import DataRows
-from nlptx.evaluation.labelled_predictions import LabelledData
+from nlptx.evaluation.labelled_data import LabelledData
 
 
 @dataclass(frozen=True)

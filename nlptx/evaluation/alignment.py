@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,14 +34,10 @@ def align(
         LabelError: the true labels of a text differ between the predictions, or some of the predictions are
             single-label and others multi-label.
     """
+    check_same_kind((each.source, each.targets.ndim == 2) for each in predictions)
     first = max(predictions, key=len)
     ordered = []
     for other in predictions:
-        if other.targets.ndim != first.targets.ndim:
-            raise LabelError(
-                f"of {first.source} and {other.source}, one is single-label and the other is multi-label",
-                hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
-            )
         if other.documents is first.documents:
             ordered.append(other)
             continue
@@ -56,6 +52,21 @@ def align(
     for other, before in zip(result[1:], ordered[1:], strict=True):
         _check_same_targets(result[0], other, before)
     return [replace(other, documents=first.documents) for other in result]
+
+
+def check_same_kind(models: Iterable[tuple[str, bool]]) -> None:
+    """Raise LabelError if some models are multi-label and others are not.
+
+    Args:
+        models: name of each model, and whether it is multi-label.
+    """
+    listed = list(models)
+    for name, kind in listed[1:]:
+        if kind is not listed[0][1]:
+            raise LabelError(
+                f"of {listed[0][0]} and {name}, one is single-label and the other is multi-label",
+                hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
+            )
 
 
 def _common_labels(

@@ -31,7 +31,8 @@ from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels
-from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
+from nlptx.evaluation.labelled_data import LabelledData
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.prediction_cells import read_label_probabilities, read_probability
 from nlptx.evaluation.prediction_checks import check_common_label, check_true_labels
 from nlptx.evaluation.table_columns import PredictionCells, newest_column, predicted_column, read_cells

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError, quoted
-from nlptx.evaluation.labelled_predictions import LabelledData
+from nlptx.evaluation.labelled_data import LabelledData
 
 
 def match_rows(

@@ -128,4 +128,5 @@ def _check(folds: int, count: int, what: str) -> None:
     if folds < 2:
         raise SettingsError(f"`folds` is {folds}; expected at least 2")
     if count < folds:
-        raise DataError(f"there are {count:,} {what} for {folds} folds; expected at least one in each fold")
+        hint = f"Set `folds` to {count} or less." if count >= 2 else ""
+        raise DataError(f"there are {count:,} {what} for {folds} folds; expected at least one in each fold", hint=hint)

@@ -91,6 +91,11 @@ def test_other_columns_and_labels(tmp_path):
     run("init", "exp", "train.tsv", "train.tsv", *options, cwd=tmp_path)
     written = "--text-column 'My $text' --label-column stars --map 1=neg"
     assert all(written in line for line in planned(tmp_path, ["all"]))
+    (tmp_path / "train.csv").write_bytes(b"text,other|label\ncaf\xe9|pos\n")
+    options = "--text-column", "text,other", "--delimiter", "|", "--encoding-errors", "replace"
+    run("init", "exp2", "train.csv", "train.csv", *options, cwd=tmp_path)
+    makefile = (tmp_path / "exp2/Makefile").read_text()
+    assert "READING = --text-column text,other --delimiter '|' --encoding-errors replace\n" in makefile
     refused("init", "e", "train.tsv", "train.tsv", "--map", "x", code=2, says="--map is 'x'", cwd=tmp_path)
 
 

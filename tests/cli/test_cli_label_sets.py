@@ -281,6 +281,12 @@ def test_a_model_with_one_label_per_text_needs_data_with_one_label_per_text(tabl
     assert "but the model predicts exactly one label for each text" in message
 
 
+def test_only_models_of_one_kind_can_be_compared(model, table):
+    code, message = failure("compare", model, "bundled", table)
+    assert code == 3
+    assert f"of {model} and bundled, one is single-label and the other is multi-label" in message
+
+
 def test_the_output_of_predict_can_be_evaluated(model, table, tmp_path):
     table.write_text(table.read_text() + "zzzz\tred\n")
     call("predict", table, "-m", model, "-q", "-o", tmp_path / "p.csv")

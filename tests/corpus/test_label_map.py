@@ -8,7 +8,7 @@ from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.data_quality.rows import read_rows
 from nlptx.errors import LabelError, SettingsError
-from nlptx.evaluation.labelled_predictions import read_labelled
+from nlptx.evaluation.labelled_data import read_labelled
 from nlptx.evaluation.prediction_file import read_predictions
 
 

@@ -9,7 +9,8 @@ from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align, predicted_text
 from nlptx.evaluation.file_kind import is_table
-from nlptx.evaluation.labelled_predictions import NO_ANSWER, evaluate_predictions, read_labelled
+from nlptx.evaluation.labelled_data import read_labelled
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, evaluate_predictions
 from nlptx.evaluation.prediction_file import read_predictions
 
 PROBABILITIES = (

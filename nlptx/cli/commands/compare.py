@@ -26,7 +26,7 @@ from nlptx.errors import DataError, SettingsError
 from nlptx.io.output_path import check_writable
 
 if TYPE_CHECKING:
-    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+    from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 # With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test always exceeds 0.05: with 5 groups, its
 # exact value is at least 2 / 2^5. With fewer than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
@@ -145,8 +145,10 @@ def _predictions(
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes
+    from nlptx.evaluation.alignment import check_same_kind
     from nlptx.evaluation.file_kind import has_predictions, has_true_labels, is_model, is_table
-    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
+    from nlptx.evaluation.labelled_data import read_labelled
+    from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
 
@@ -178,6 +180,7 @@ def _predictions(
             " labels, remove or rename the columns with predictions"
         )
     models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
+    check_same_kind((name, model.multi_label is not None) for name, model in models.items())
     for model in models.values():
         reading = with_separator(reading, model)
     if not tables:
@@ -190,7 +193,7 @@ def _predictions(
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
         predictions = {name: read(name) for name in labelled}
-        data = _as_data(predictions[labelled[0]], reading)
+        data = predictions[labelled[0]].as_data(reading.label_map)
     for name in tables:
         if name not in predictions:
             predictions[name] = read(name, data=data)
@@ -222,20 +225,6 @@ def _is_only_data(name: str, reading: ReadOptions) -> bool:
     from nlptx.evaluation.file_kind import has_predictions, is_table
 
     return is_table(name) and not has_predictions(name, reading)
-
-
-def _as_data(predictions: LabelledPredictions, reading: ReadOptions) -> LabelledData:
-    """Return the texts and the true labels of a table of predictions."""
-    from nlptx.corpus.corpus import digest
-    from nlptx.evaluation.labelled_predictions import LabelledData
-
-    documents, names, targets = predictions.documents, predictions.label_names, predictions.targets
-    labels: list[Any] = (
-        [names[target] for target in targets.tolist()]
-        if targets.ndim == 1
-        else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
-    )
-    return LabelledData(documents, labels, digest(documents), predictions.left_out, reading.label_map)
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:

@@ -133,7 +133,8 @@ def evaluate(
     from nlptx.evaluation.evaluate import evaluate_probabilities
     from nlptx.evaluation.file_kind import has_predictions
     from nlptx.evaluation.groups import accuracy_by_group, column_values
-    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
+    from nlptx.evaluation.labelled_data import read_labelled
+    from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 

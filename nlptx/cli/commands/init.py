@@ -14,7 +14,14 @@ import click
 
 from nlptx.cli.options.command import PATH, command, option
 from nlptx.cli.options.inputs import check_names
-from nlptx.cli.options.reading import label_map_option, label_separator_option, skip_bad_option
+from nlptx.cli.options.reading import (
+    delimiter_option,
+    encoding_errors_option,
+    label_map_option,
+    label_separator_option,
+    parse_delimiter,
+    skip_bad_option,
+)
 from nlptx.cli.options.shared import CommonOptions, common_options
 from nlptx.errors import quoted
 from nlptx.io.output_path import STDOUT
@@ -32,6 +39,8 @@ _MAX_TEXTS, _MAX_LISTED = 100_000, 10
 @click.argument("test", type=PATH, metavar="TEST")
 @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
 @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
+@delimiter_option
+@encoding_errors_option
 @skip_bad_option
 @label_map_option
 @label_separator_option
@@ -42,6 +51,8 @@ def init(
     test: str,
     text_column: str,
     label_column: str,
+    delimiter: str | None,
+    encoding_errors: str,
     skip_bad: bool,
     map: tuple[str, ...],
     label_separator: str | None,
@@ -72,6 +83,8 @@ def init(
     options = ReadOptions(
         text_column=text_column,
         label_column=label_column,
+        delimiter=parse_delimiter(delimiter),
+        encoding_errors=encoding_errors,
         skip_bad=skip_bad,
         label_map=parse_label_map(map),
         label_separator=label_separator,
@@ -81,6 +94,8 @@ def init(
     _check_labels(train, test, options, common.reporter.note)
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
+    reading += [] if delimiter is None else ["--delimiter", delimiter]
+    reading += [] if encoding_errors == ReadOptions.encoding_errors else ["--encoding-errors", encoding_errors]
     reading += ["--skip-bad"] * skip_bad
     reading += [word for pair in map for word in ("--map", pair)]
     reading += [] if label_separator is None else ["--label-separator", label_separator]

@@ -14,7 +14,7 @@ from nlptx.cli.options.command import PATH, option
 from nlptx.cli.options.conflicts import Conflict
 from nlptx.cli.options.precedence import origin_of
 from nlptx.corpus.label_map import parse_label_map
-from nlptx.corpus.read_options import FORMATS, SPLITS, ReadOptions
+from nlptx.corpus.read_options import ENCODING_ERRORS, FORMATS, SPLITS, ReadOptions
 from nlptx.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -41,6 +41,22 @@ _weight_column = option(
     metavar="NAME",
     group="Data",
     help="Column of weights; a row with a weight of 2 counts as two rows.",
+)
+delimiter_option = option(
+    "--delimiter",
+    metavar="CHAR",
+    group="Data",
+    show_default="from the header",
+    help="CSV delimiter, or 'tab'.",
+)
+encoding_errors_option = option(
+    "--encoding-errors",
+    type=click.Choice(ENCODING_ERRORS),
+    default=ReadOptions.encoding_errors,
+    show_default=True,
+    metavar="MODE",
+    group="Data",
+    help="Refuse (strict) or replace invalid UTF-8.",
 )
 _exclude = option(
     "--exclude",
@@ -92,6 +108,11 @@ def _label_map(pairs: tuple[str, ...]) -> dict[str, str]:
         raise
 
 
+def parse_delimiter(value: str | None) -> str | None:
+    """Return the delimiter that a value of ``--delimiter`` means."""
+    return "\t" if value in _TABS else value
+
+
 def reading_options(
     splits: tuple[str, ...],
     *,
@@ -131,13 +152,7 @@ def reading_options(
             group="Data",
             help="text, csv, tsv, jsonl, or auto (by file name).",
         )
-        @option(
-            "--delimiter",
-            metavar="CHAR",
-            group="Data",
-            show_default="from the header",
-            help="CSV delimiter, or 'tab'.",
-        )
+        @delimiter_option
         @option(
             "--split",
             type=click.Choice([*SPLITS, "all"]),
@@ -147,15 +162,7 @@ def reading_options(
             group="Data",
             help="Part of the data to read.",
         )
-        @option(
-            "--encoding-errors",
-            type=click.Choice(["strict", "replace"]),
-            default="strict",
-            show_default=True,
-            metavar="MODE",
-            group="Data",
-            help="Refuse (strict) or replace invalid UTF-8.",
-        )
+        @encoding_errors_option
         @functools.wraps(function)
         def wrapped(
             *args: Any,
@@ -178,7 +185,7 @@ def reading_options(
                 splits=() if "all" in split else tuple(split),
                 encoding_errors=encoding_errors,
                 skip_bad=skip_bad,
-                delimiter="\t" if delimiter in _TABS else delimiter,
+                delimiter=parse_delimiter(delimiter),
                 label_map=_label_map(kwargs.pop("map", ())),
                 weight_column=weight_column,
                 label_separator=label_separator,

@@ -45,7 +45,7 @@ def choose_format(requested: str, is_json: bool, output: str) -> str:
     by_name = format_of_name(output) if requested == "auto" else requested
     chosen = "jsonl" if is_json else by_name or "table"
     if chosen == "table" and output != STDOUT:
-        raise click.UsageError(f"{output}: a table cannot be written to a file; name it *.jsonl or *.html.")
+        raise click.UsageError(f"{output}: explanations in a file are JSON lines or a page; name it *.jsonl or *.html.")
     return chosen
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from nlptx.classifier.decision import Decision
     from nlptx.classifier.model import Model
-    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+    from nlptx.evaluation.labelled_data import LabelledData
+    from nlptx.evaluation.labelled_predictions import LabelledPredictions
     from nlptx.runtime.workers import Workers
 
 

@@ -70,7 +70,8 @@ def evaluate_table(
     from nlptx.evaluation.coverage import CoverageCurve
     from nlptx.evaluation.dependent_rows import with_dependent_rows
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
-    from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
+    from nlptx.evaluation.labelled_data import read_labelled
+    from nlptx.evaluation.labelled_predictions import evaluate_predictions
     from nlptx.evaluation.prediction_file import read_predictions
 
     labelled = read_labelled(data, reading, common.reporter.note, check_map=False) if data else None

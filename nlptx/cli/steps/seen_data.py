@@ -10,7 +10,7 @@ from nlptx.cli.terminal.reporter import Reporter
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.corpus.training_data import TrainingTexts
-    from nlptx.evaluation.labelled_predictions import LabelledData
+    from nlptx.evaluation.labelled_data import LabelledData
 
 # Notes for data on which the model was trained or validated.
 SEEN = {
