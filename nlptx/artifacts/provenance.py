@@ -37,21 +37,25 @@ _READING = {
 _LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
-def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
+def trace(artifact: Artifact, output: str = "") -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages up to this artifact, in order, and the commands that make the artifact.
 
     There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
     Options that depend on the format of the input files, such as ``--delimiter``, are omitted. If ``nlptx train``
     without ``-e`` would make the same model in one step, only that command is returned.
+
+    Args:
+        artifact: the artifact.
+        output: name of the file that the last command writes; by default, the usual name for the stage.
     """
     headers = chain(artifact.header)
     if artifact.kind in (*PARTS, "words"):
         return headers, [_part_command(artifact.header)]
     if _is_one_step(headers):
-        return headers, [command(headers[-1], one_step=True)]
+        return headers, [command(headers[-1], one_step=True, output=output)]
     headers = [header for header in headers if not _is_empty(header)]
     corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
-    outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [""]
+    outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [output]
     pairs = zip(headers, outputs, strict=True)
     return headers, [command(header, corpus, output=output) for header, output in pairs if is_made_by_stage(header)]
 

@@ -45,8 +45,8 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     """Return the keys (G,) of the same n-grams, in the same order, after new words were appended to a vocabulary.
 
     With a vocabulary of V words, a key is a number in base V + 2. Each digit is a word id + 1, or V + 1 for the start
-    of a text; see :func:`ngram_keys`. The start of a text has the largest digit both before
-    and after the change, so sorted keys remain sorted.
+    of a text; see :func:`ngram_keys`. The start of a text has the largest digit both before and after the change, so
+    sorted keys remain sorted.
 
     Args:
         keys: keys of the n-grams, before the vocabulary was extended.

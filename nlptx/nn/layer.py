@@ -19,6 +19,9 @@ class Parameter:
         value: initial value; after :func:`flatten`, a view into the flat vector.
         decay: whether weight decay applies to the parameter: True for weight matrices; False for gains, biases,
             position vectors and the query of attention pooling.
+
+    Attributes:
+        span: part of the flat vector that holds the value; set by :func:`flatten`.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -123,6 +126,9 @@ def flatten(
 
 def glorot(rng: np.random.Generator, rows: int, columns: int, fan_out: int | None = None) -> NDArray:
     """Return a random matrix with entries uniform between -b and b, where b = sqrt(6 / (fan-in + fan-out)).
+
+    The fan-in is the number of inputs that a row vector multiplied by the matrix has, and the fan-out the number of
+    outputs.
 
     Args:
         rng: source of randomness.

@@ -126,8 +126,7 @@ class SquaredError(Loss):
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         return np.log(probabilities[1:] / probabilities[:1])
 
-    # With the output z and p = sigmoid(z), ∂p/∂z = p (1 - p). So the derivative of the loss with respect to z is
-    # 2 (p - target) p (1 - p).
+    # With the output s and p = sigmoid(s), ∂p/∂s = p (1 - p), so ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)  # (B, 1)
         target = targets[:, 1:] if targets.ndim == 2 else targets[:, None]  # (B, 1)
@@ -158,8 +157,9 @@ class BinaryCrossEntropy(Loss):
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
         return ((outputs > 0) == (targets > 0.5)).all(axis=1)
 
-    # With p = sigmoid(z) and targets y, log p = z - log(1 + exp(z)) and log(1 - p) = -log(1 + exp(z)). So for one class
-    #   loss = -y log p - (1 - y) log(1 - p) = log(1 + exp(z)) - y z,    and    dz = sigmoid(z) - y.
+    # With the output s of a class, p = sigmoid(s) and the target y, log p = s - log(1 + exp(s)) and
+    # log(1 - p) = -log(1 + exp(s)), so
+    #   loss = -y log p - (1 - y) log(1 - p) = log(1 + exp(s)) - y s,    and    ds = sigmoid(s) - y.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         y = targets.astype(outputs.dtype)
         zero = np.zeros((), outputs.dtype)

@@ -20,7 +20,8 @@ each group, and z is the sum of n U over the groups, plus c.
 Because of the maximum, the gradient of a filter reaches only one region per text, so the backward pass is cheap:
 
     dn = dz U^T                              (times the factors by which dropout multiplied n)
-    dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because ∂n_f/∂h_g = (1[f = g] - n_f n_g) / sqrt(1 + |h|^2)
+    dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because ∂n_f/∂h_g = (delta_fg - n_f n_g) / sqrt(1 + |h|^2)
+                                                  with delta_fg = 1 if f = g, else 0
     dm_f = dh_f if m_f > 0, else 0
     db_f = dm_f        dq_rf = v_pr dm_f        dw_if = dm_f for each word i of the bag at the winning position p.
 
@@ -82,8 +83,8 @@ class Responses(NamedTuple):
 class RegionClassifier(PickledWithoutCache):
     """The parameters of a region classifier, with its forward and backward pass.
 
-    Axis letters: B texts, N words of all texts, F filters, G known n-grams, W known words. The vector of an n-gram has
-    K components, that of a word D components, and that of a region R = K + BAG D components.
+    Axis letters: B texts, N regions of all texts, F filters, G known n-grams, W known words. The vector of an n-gram
+    has K components, that of a word D components, and that of a region R = K + BAG D components.
 
     Args:
         ngrams: known n-grams.

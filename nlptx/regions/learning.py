@@ -5,8 +5,9 @@ the square root of s, the sum of its squared gradients g:
 
     s += g^2,  w -= r g / sqrt(s),    where s starts at 1.
 
-If a word is never in the region with the largest response of a filter, its weight in this filter does not change. All
-other parameters are updated by Adam (Kingma & Ba 2015). The learning rates fall linearly to 0.
+Here g is the derivative of the sum of the losses of a batch, not of their mean. If a word is never in the region with
+the largest response of a filter, its weight in this filter does not change. All other parameters are updated by Adam
+(Kingma & Ba 2015). The learning rates fall linearly to 0.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Computes vectors of n-grams from counts of the words near them.
 
-The context of an n-gram consists of the words at distances NEAR to FAR before and after it. Let c_g be the vector of
-the relative frequencies of the context words near n-gram g, minus their relative frequencies near the frequent words
-(for the components) or near the known words (for the vectors). Let D be
-the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.contexts`), and
+The context of an n-gram consists of the words at distances NEAR to FAR before and after it. Let f_g be the vector of
+the relative frequencies of the context words near n-gram g, and D the diagonal matrix of the weights of the context
+words (:mod:`nlptx.regions.contexts`). Then
 
-    x_g = D c_g.
+    x_g = D (f_g - f),
+
+where f contains the relative frequencies near all frequent words together, when the components are computed, and near
+all known words together, when the vectors are computed.
 
 Let X be the matrix whose rows are the x_g of the frequent words, and N the diagonal matrix with the number of words in
 the contexts of each frequent word. The components are the leading eigenvectors U of X^T N X. With the diagonal matrix L
@@ -13,8 +15,9 @@ of the eigenvalues, the vector of n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
-where n_g is the number of words in the contexts of the n-gram, and n_0 is a constant. The factor
-n_g / (n_g + n_0) makes the vectors of rare n-grams short.
+where n_g is the number of words in the contexts of the n-gram, and n_0 is a constant. The factor n_g / (n_g + n_0)
+makes the vectors of rare n-grams short. Finally, all vectors are divided by the same number, so that the mean squared
+norm of the vectors of single words is 1.
 """
 
 from __future__ import annotations

@@ -27,12 +27,12 @@ def describe_model(model: Model, source: str) -> ModelFacts:
 
     Args:
         model: the classifier.
-        source: path of the model.
+        source: path of the model, or ``bundled``.
 
     Raises:
         CorruptError: the model's record of how it was made is damaged.
     """
-    headers, commands = provenance.trace(model.to_artifact())
+    headers, commands = provenance.trace(model.to_artifact(), source if source.endswith(".npz") else "")
     names = model.label_names
     shown = ", ".join(names[:_MAX_LABELS]) + (", ..." if len(names) > _MAX_LABELS else "")
     facts = [

@@ -25,7 +25,7 @@ class NetworkSettings(Settings):
         "narrow", "Width of a head; narrow: d/heads, wide: d.", "Network", choices=("narrow", "wide")
     )
     attention: str = setting(
-        "scaled", "Scores: Q K'/sqrt(head width), Q K', or x x'.", "Network", choices=("scaled", "qkv", "plain")
+        "scaled", "Scores: QK^T/sqrt(head width), QK^T, or XX^T.", "Network", choices=("scaled", "qkv", "plain")
     )
     attention_window: int = setting(
         64, "Maximum number of words per attention window.", "Network", minimum=1, maximum=65_536

@@ -29,8 +29,8 @@ class Microbatch:
         ids: (N,) int32 word ids of the texts, concatenated.
         lengths: (B,) number of tokens in each text.
         targets: (B,) class of each text, (B, C) bool for multi-label texts, or (B, C) soft labels.
-        token_features: (N, order * E) n-gram features of each token, or None.
-        text_features: (B, M * E) outputs of the M linear models for each text, E numbers per model, or None.
+        token_features: (N, order * E) n-gram features of each token, or None; a linear model has E outputs.
+        text_features: (B, M * E) outputs of the M linear models for each text, or None.
         weights: (B,) weights of the texts, with a mean of 1 over all training texts, or None.
     """
 
@@ -142,6 +142,11 @@ def _count_microbatches(tokens: int) -> int:
 
 
 def _kept_words(length: int, probability: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Drop each word with the given probability, but not all words. Return the positions of the remaining words."""
+    """Drop each word with the given probability, and return the positions of the remaining words.
+
+    If all words would be dropped, the first one remains.
+
+    Source: Iyyer et al. (2015), "Deep Unordered Composition Rivals Syntactic Methods for Text Classification".
+    """
     kept = np.flatnonzero(rng.random(length, np.float32) >= probability)
     return kept if len(kept) else np.zeros(1, np.intp)

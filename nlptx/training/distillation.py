@@ -1,9 +1,10 @@
 """Distillation: the network learns to reproduce the predictions of the linear models on texts without labels.
 
-This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
-student. The linear models treat each n-gram separately. The probabilities that the linear models predict for texts
-without labels serve as soft labels. There may be many more unlabelled than labelled texts. The network learns to
-predict the soft labels from the words alone, so its predictions are already useful when training on the labels starts.
+This is knowledge distillation (Hinton, Vinyals & Dean 2015) at a temperature of 1 and without true labels, with the
+linear models as teachers and the network as the student. The linear models treat each n-gram separately. The
+probabilities that the linear models predict for texts without labels serve as soft labels. There may be many more
+unlabelled than labelled texts. The network learns to predict the soft labels from the words alone, so its predictions
+are already useful when training on the labels starts.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def fit(
         unlabelled: texts without labels, used for the word vectors, LSA, distillation and region filters; not used with
             ``start``.
         sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two identical
-            texts in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is
-            left out. A boolean mask is accepted too: texts whose entry is False are left out.
+            texts in the loss, the n-gram features, the label frequencies and the calibration; a text with a weight of 0
+            is left out. A boolean mask is accepted too: texts whose entry is False are left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are prior
             means of n-gram weights, up to their scale, which is fitted (:mod:`nlptx.ngrams.lexicon`).
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the

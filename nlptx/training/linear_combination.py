@@ -4,10 +4,10 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
     z_nc = b_c + sum_m a_m x_nmc.
 
-The weights a_m >= 0 and the biases b_c minimise the sum of two terms. The first term is the loss of the training texts,
-with n-gram features fitted out of fold. The second term is a prior: half of the sum of (a_m - 1/M)^2 over the M linear
-models. The prior matters only for a small training set, in which the features may, by chance, separate the classes
-perfectly or indicate the wrong class.
+The weights a_m >= 0 and the biases b_c minimise the sum of two terms. The first term is the sum of the losses of the
+training texts, with n-gram features fitted out of fold. The second term is a prior: half of the sum of (a_m - 1/M)^2
+over the M linear models. The prior matters only for a small training set, in which the features may, by chance,
+separate the classes perfectly or indicate the wrong class.
 
 With ``--epochs 0``, no network is trained, and the outputs are the sums z_nc. The classifier still has a network,
 so that it can be used like any other classifier, but the encoder has no blocks, and all parameters are 0, except a_m

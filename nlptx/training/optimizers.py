@@ -87,10 +87,10 @@ class DenseOptimizer:
 class RowOptimizer:
     """SGD or Adam for a large table in which only a few rows have a gradient in each batch.
 
-    Adam is used with b1 = 0, which is RMSProp with bias correction. The weights of a row without a gradient would not
-    change, so the row is skipped.
-    The second moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for
-    each step since its last gradient, including the current one.
+    Adam is used with b1 = 0, which is RMSProp with bias correction, and without weight decay. The weights of a row
+    without a gradient would not change, so the row is skipped. The second moment of a skipped row is updated when the
+    row next has a gradient: it is then multiplied by b2 once for each step since its last gradient, including the
+    current one.
 
     Args:
         table: (V, R) word vectors, updated in place.

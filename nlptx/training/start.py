@@ -177,8 +177,8 @@ def _batches(
 ) -> Iterator[FeatureBatch]:
     """Yield the n-gram features of groups of texts.
 
-    The first E text features are the outputs of the ratio model. To these, the scores ``contributions`` (texts,
-    E) of the correction and the region filters are added.
+    The first E text features are the outputs of the ratio model. To these, the scores ``contributions`` (texts, E) of
+    the correction and the region filters are added.
     """
 
     def batch(rows: NDArray[np.intp]) -> FeatureBatch:

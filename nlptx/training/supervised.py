@@ -116,13 +116,13 @@ class SupervisedTrainer(Trainer):
     def after_step(self, loss: float, count: int) -> None:
         self.average.step()
         self.recent.append([loss, count])
-        loss, texts = np.sum(self.recent, axis=0)
+        total_loss, texts = np.sum(self.recent, axis=0)
         # `full` is the minimum number of texts in the mean of a point of the curve; at the end of an epoch, half of it
         # is enough.
         full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
         remaining = len(self.train) - self.sums.count
         if remaining == 0 or (texts >= full and remaining >= full / 2):
-            self.curve.append([self.step, round(float(loss / texts), 5)])
+            self.curve.append([self.step, round(float(total_loss / texts), 5)])
             self.recent = []
 
     def after_epoch(self, loss: float, accuracy: float) -> None:

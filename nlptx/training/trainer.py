@@ -179,7 +179,7 @@ class Trainer:
             finally:
                 del self._gradient  # breaks a reference cycle, so that the large buffers are freed immediately
 
-    # NumPy need not warn of overflow: _clip raises an error if the loss or the norm of the gradient is not finite.
+    # NumPy need not warn of overflow: _clip_and_check raises an error if the loss or the norm is not finite.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one optimiser step.
@@ -189,7 +189,7 @@ class Trainer:
         """
         self.clock.resume()
         result, count, tokens = self._gradient(chosen, self.step)
-        self._clip(result)
+        self._clip_and_check(result)
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)
         if not self.settings.freeze:
@@ -200,7 +200,7 @@ class Trainer:
         self.after_step(result.loss, count)
         self.clock.pause(tokens)
 
-    def _clip(self, result: BatchGradient) -> None:
+    def _clip_and_check(self, result: BatchGradient) -> None:
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
             raise self.diverged(self.step + 1, f"the loss is {result.loss}, and the norm of the gradient is {norm}")

@@ -1,6 +1,12 @@
 """An exponential moving average of the weights, which usually predicts new texts better than the final weights.
 
-Polyak & Juditsky (1992), "Acceleration of stochastic approximation by averaging", average the weights of all steps.
+In step t, counted from 1, the average becomes
+
+    average <- d average + (1 - d) weights,    where d = min(decay, t / (t + 9)),
+
+so that the initial weights soon lose their influence. To save time, ten steps are combined into one update (see
+:meth:`WeightAverage.step`). Polyak & Juditsky (1992), "Acceleration of stochastic approximation by averaging", average
+the weights of all steps.
 """
 
 from __future__ import annotations
@@ -50,12 +56,12 @@ class WeightAverage:
 
     def _update(self, average: NDArray, weight: NDArray) -> None:
         """Update the average (N,) of the weights (N,) in place."""
-        fraction = self._update_weight()
+        fraction = self._fraction_of_current()
         for start in range(0, len(average), _ENTRIES_AT_A_TIME):
             part = slice(start, start + _ENTRIES_AT_A_TIME)
             average[part] += fraction * (weight[part] - average[part])
 
-    def _update_weight(self) -> float:
+    def _fraction_of_current(self) -> float:
         """Return the fraction of the new average that comes from the current weights.
 
         All steps since the last update are treated as if they had ended with the current weights. In the first steps, a
@@ -68,7 +74,7 @@ class WeightAverage:
         """Context manager: replace the weights by their averages within the block."""
         kept = [weight.copy() for weight in self.weights] if self.averages else []
         for weight, average in zip(self.weights, self.averages, strict=False):
-            weight[...] = average + self._update_weight() * (weight - average)
+            weight[...] = average + self._fraction_of_current() * (weight - average)
         try:
             yield
         finally:

@@ -214,14 +214,15 @@ def _as_json(result: CrossValidation) -> dict[str, Any]:
 
 def _draw(result: CrossValidation, reporter: Reporter) -> None:
     """Print the results as tables."""
+    titles = _TITLES if result.experiment.separator is None else _TITLES | {"accuracy": "subset accuracy"}
     rows = [
         (str(fold.seed), str(fold.fold + 1), len(fold.rows), *_cells(fold.measures._asdict()), f"{fold.seconds:.1f}")
         for fold in result.results
     ]
-    reporter.table("folds", ("seed", "fold", "texts", *_TITLES.values(), "seconds"), rows)
+    reporter.table("folds", ("seed", "fold", "texts", *titles.values(), "seconds"), rows)
     spread = result.spread()
     summary = [
-        (_TITLES[name], _cell(name, measure.mean), _cell(name, measure.std), _interval(name, measure.low, measure.high))
+        (titles[name], _cell(name, measure.mean), _cell(name, measure.std), _interval(name, measure.low, measure.high))
         for name, measure in spread.items()
     ]
     reporter.table("over all folds", ("measure", "mean", "standard deviation", "95 % interval of the mean"), summary)

@@ -52,7 +52,12 @@ _NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
     "File for the explanations; its suffix selects the format.",
     "Format of the explanations; auto: chosen by the suffix of the output.",
 )
-@option("--label", metavar="LABEL", show_default="the predicted label", help="Label to explain.")
+@option(
+    "--label",
+    metavar="LABEL",
+    show_default="the predicted label",
+    help="Label to explain; by default, of several predicted labels, the one furthest above its threshold.",
+)
 @option("--top", type=CountRange(1), show_default="all", help="Show only the N words with the largest effects.")
 @option("--pairs", type=CountRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
 @option(
