@@ -50,7 +50,7 @@ class Cooccurrence:
 
     def __post_init__(self) -> None:
         if getattr(self.matrix, "format", None) != "csr":
-            raise InputTypeError(f"`matrix` is {with_type(self.matrix)}; expected a sparse matrix in CSR format")
+            raise InputTypeError(f"the matrix is {with_type(self.matrix)}; expected a sparse matrix in CSR format")
         if self.matrix.shape != (len(self.vocabulary),) * 2:
             rows, columns = self.matrix.shape
             raise DataError(

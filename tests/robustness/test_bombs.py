@@ -79,7 +79,7 @@ def test_a_long_line_in_a_plain_file_is_read(tmp_path):
 
 def test_an_unclosed_quote_does_not_consume_the_rest_of_a_csv_file(tmp_path):
     path = packed(tmp_path / "a.csv.gz", (b'text\nfine\n"open\n', 1), (b"row " * 2**18 + b"\n", 20))
-    check_rejected(path, f"{path}:3", "close every quoted field")
+    check_rejected(path, f"{path}:3", "Close every quoted field")
 
 
 def test_a_header_with_many_columns_is_checked_quickly(tmp_path):

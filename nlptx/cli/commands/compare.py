@@ -71,10 +71,11 @@ def compare(
     predicted, and, if known, prob_LABEL for each label. DATA contains the labelled texts; it may be omitted if A or B
     is a table that also contains true labels. All models are compared on the same texts.
 
-    The report gives the accuracy (for multi-label models, the subset accuracy), macro-F1, log-loss and calibration of
-    each model, the differences from the first model with 95 % bootstrap intervals, the number of texts that only one
-    model labels correctly, and McNemar's exact test. If there are more than two models, the p-values are corrected by Holm's method. The report also says whether
-    one model is better, or how many texts would be needed to show a difference of the observed size.
+    The report gives the accuracy (for multi-label models, the subset accuracy), macro-F1, log-loss and calibration
+    of each model, the differences from the first model with 95 % bootstrap intervals, the number of texts that only
+    one model labels correctly, and McNemar's exact test. If there are more than two models, the p-values are
+    corrected by Holm's method. The report also says whether one model is better, or how many texts would be needed
+    to show a difference of the observed size.
 
     --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
     models labels correctly. --report needs the report extra: pip install 'nlptx[report]'.
