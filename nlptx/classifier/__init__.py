@@ -1,1 +1,1 @@
-"""The classifier: its network, its file format, scoring of texts, evaluation, and explanations of predictions."""
+"""The classifier: its network, its file format, scoring of texts, and explanations of predictions."""
