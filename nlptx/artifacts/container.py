@@ -54,7 +54,7 @@ class Artifact:
         kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
         settings: value of every setting of the stage, by name.
         arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
-            :class:`SpilledArray` or a :class:`StoredArray`.
+            :class:`GrowingArray` or a :class:`StoredArray`.
         made_from: header of the artifact from which this artifact was made, or None.
         details: further JSON values, such as digests, labels or history, depending on ``kind``.
         seed: random seed of the stage.

@@ -27,7 +27,7 @@ _NPY = re.compile(
 
 
 class ArrayInFile(Protocol):
-    """An array in a file, such as a ``SpilledArray`` or a ``StoredArray``."""
+    """An array in a file, such as a ``GrowingArray`` or a ``StoredArray``."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -57,7 +57,7 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
     """
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
-    dtype, shape, header = parse_header(data, entry)
+    dtype, shape, header = parse_npy_header(data, entry)
     return np.frombuffer(data, dtype, math.prod(shape), header).reshape(shape)
 
 
@@ -69,7 +69,7 @@ def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], list[int], int]:
+def parse_npy_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], list[int], int]:
     """Return the dtype and the shape of an array, and the number of bytes before its data.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.npy import array_entry, parse_header
+from nlptx.artifacts.npy import array_entry, parse_npy_header
 from nlptx.errors import CorruptError
 from nlptx.io.memory_budget import as_bytes, read_exactly
 
@@ -39,7 +39,7 @@ class StoredArray:
             start = stream.read(_PART)
             while stream.read(_PART):  # reading to the end verifies the checksum
                 pass
-        self.dtype, shape, header = parse_header(start, entry)
+        self.dtype, shape, header = parse_npy_header(start, entry)
         if len(shape) != 1:
             raise CorruptError(f"array {name!r} has {len(shape)} dimensions; expected one")
         self.shape: tuple[int] = (shape[0],)

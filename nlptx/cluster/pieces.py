@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.artifacts.validation import require_array
 from nlptx.cooccurrence.window_pairs import SparseRows
-from nlptx.io.memory_budget import SpilledArray
+from nlptx.io.memory_budget import GrowingArray
 
 KIND = "piece"
 
@@ -62,5 +62,5 @@ def remove(paths: Iterable[str]) -> None:
         os.unlink(path)
 
 
-def _write(path: str, settings: dict[str, str], **arrays: NDArray | SpilledArray) -> None:
+def _write(path: str, settings: dict[str, str], **arrays: NDArray | GrowingArray) -> None:
     write(path, Artifact(KIND, settings, arrays, None, {}), durable=False)

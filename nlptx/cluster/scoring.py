@@ -35,7 +35,7 @@ class ScoreTask:
         return f"texts {self.first + 1:,} to {self.first + self.count:,}"
 
 
-def score_texts(
+def score_on_workers(
     texts: Sequence[str],
     model: str | None,
     workers: ClusterWorkers,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.io.memory_budget import SpilledArray
+from nlptx.io.memory_budget import GrowingArray
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary
 
@@ -45,8 +45,8 @@ class Counts:
 
 def matrix_artifact(
     indptr: NDArray,
-    indices: NDArray | SpilledArray | StoredArray,
-    data: NDArray | SpilledArray | StoredArray,
+    indices: NDArray | GrowingArray | StoredArray,
+    data: NDArray | GrowingArray | StoredArray,
     vocabulary: Vocabulary,
     settings: CountSettings,
     details: dict[str, Any],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.io.memory_budget import SpilledArray
+from nlptx.io.memory_budget import GrowingArray
 from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.workers import Workers
 
@@ -52,7 +52,7 @@ class InvertedIndex:
 
 
 def build_index(
-    ids: SpilledArray,
+    ids: GrowingArray,
     start: int,
     segments: list[NDArray[np.int64]],
     vocabulary_ids: NDArray[np.int32],

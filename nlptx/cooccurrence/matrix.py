@@ -150,7 +150,8 @@ def count(
     check_natural(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for underflow.
-    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs, long=True) as workers:
+    pool = Workers.of(jobs, prefer_processes=True)
+    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, pool as workers:
         counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), budget, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))

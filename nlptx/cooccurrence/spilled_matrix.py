@@ -26,8 +26,8 @@ class SpilledMatrix:
         self.words = words
         self.units_per_count = units_per_count
         max_bytes = budget.memory // 4
-        self.columns = budget.spilled_array(np.int32, max_bytes // 3)
-        self.values = budget.spilled_array(np.float64, 2 * max_bytes // 3)
+        self.columns = budget.growing_array(np.int32, max_bytes // 3)
+        self.values = budget.growing_array(np.float64, 2 * max_bytes // 3)
         self._lengths: list[NDArray[np.int64]] = []
 
     @classmethod

@@ -13,7 +13,7 @@ from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
 from nlptx.cooccurrence.counts_artifact import KIND, Counts, index_type, matrix_artifact
 from nlptx.errors import CorruptError
-from nlptx.io.memory_budget import MemoryBudget, SpilledArray
+from nlptx.io.memory_budget import GrowingArray, MemoryBudget
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary
@@ -31,8 +31,8 @@ class StoredMatrix:
     """
 
     indptr: NDArray
-    columns: StoredArray | SpilledArray
-    values: StoredArray | SpilledArray
+    columns: StoredArray | GrowingArray
+    values: StoredArray | GrowingArray
     where: str
 
     @property

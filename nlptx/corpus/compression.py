@@ -90,7 +90,7 @@ def _decompressed(file: BinaryIO, new_stream: Callable[[], Any] | None) -> Binar
     return file if new_stream is None else cast(BinaryIO, io.BufferedReader(_Streams(file, new_stream), _BLOCK))
 
 
-def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
+def compressing(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
     """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
 
     The same contents always give the same bytes, because neither a file name nor a time is stored. Closing the wrapper

@@ -10,8 +10,8 @@ from typing import TypeVar, cast
 
 from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document
-from nlptx.corpus.formats import read_blocks, read_text
 from nlptx.corpus.left_out import LeftOut
+from nlptx.corpus.lines import read_blocks, read_text
 from nlptx.corpus.opening import damage_reported, open_input
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.read_options import ReadOptions

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from nlptx.corpus.delimiters import detect_delimiter, named_delimiter
-from nlptx.corpus.formats import BOM
+from nlptx.corpus.lines import BOM
 from nlptx.corpus.tables import raise_field_limit
 from nlptx.io.truncation import open_detecting_truncation
 

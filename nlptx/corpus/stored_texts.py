@@ -64,7 +64,7 @@ class TextWriter:
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
-        self._entries = budget.spilled_array(np.uint8, budget.array_limit)
+        self._entries = budget.growing_array(np.uint8, budget.array_limit)
         self._lengths = array("i")
         self._buffer = bytearray()
 

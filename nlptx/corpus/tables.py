@@ -14,7 +14,7 @@ from nlptx.corpus.cells import BadRowError, Row, is_missing, read_label, read_we
 from nlptx.corpus.columns import Columns
 from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_delimiter
 from nlptx.corpus.document import Document
-from nlptx.corpus.formats import read_lines
+from nlptx.corpus.lines import read_lines
 from nlptx.corpus.parquet import parquet_rows
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import Source

@@ -80,9 +80,9 @@ class MemoryBudget:
         """Number of bytes that each large array of a stage may occupy in memory."""
         return self.memory // _ARRAYS
 
-    def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
+    def growing_array(self, dtype: DTypeLike, memory: int) -> GrowingArray:
         """Return an empty array, which moves to a temporary file when it exceeds ``memory`` bytes."""
-        return SpilledArray(np.dtype(dtype), memory, self)
+        return GrowingArray(np.dtype(dtype), memory, self)
 
     def require(self, size: int) -> None:
         """Raise OutputError unless ``size`` bytes are free for temporary files."""
@@ -131,8 +131,8 @@ class MemoryBudget:
         )
 
 
-class SpilledArray:
-    """A one-dimensional array to which entries are appended; :meth:`MemoryBudget.spilled_array` creates it.
+class GrowingArray:
+    """A one-dimensional array to which entries are appended; :meth:`MemoryBudget.growing_array` creates it.
 
     Args:
         dtype: dtype of the entries.

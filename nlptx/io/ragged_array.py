@@ -8,7 +8,7 @@ from typing import Any, Self, SupportsIndex, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.io.memory_budget import MemoryBudget, SpilledArray
+from nlptx.io.memory_budget import GrowingArray, MemoryBudget
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024
@@ -30,7 +30,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     """
 
     def __init__(
-        self, entries: NDArray[Any] | SpilledArray, starts: NDArray[np.int64], lengths: NDArray[np.int32]
+        self, entries: NDArray[Any] | GrowingArray, starts: NDArray[np.int64], lengths: NDArray[np.int32]
     ) -> None:
         self.starts, self.lengths = starts, lengths
         self._entries = entries
@@ -57,7 +57,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
         Raises:
             OutputError: there is not enough disk space.
         """
-        entries = budget.spilled_array(dtype, budget.array_limit)
+        entries = budget.growing_array(dtype, budget.array_limit)
         lengths = [np.zeros(0, np.int32)]
         for part, part_lengths in parts:
             entries.append(part)
@@ -120,7 +120,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
         return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
 
     def _read(self, start: int, stop: int) -> NDArray[Any]:
-        if isinstance(self._entries, SpilledArray):
+        if isinstance(self._entries, GrowingArray):
             return self._entries.read(start, stop)
         return self._entries[start:stop]
 

@@ -76,7 +76,7 @@ class ExampleFeatures(Sequence[TextFeatures]):
         Raises:
             OutputError: the temporary file cannot be written.
         """
-        entries = budget.spilled_array(np.float32, budget.array_limit)
+        entries = budget.growing_array(np.float32, budget.array_limit)
         starts, (lengths, words) = np.zeros(examples, np.int64), np.zeros((2, examples), np.int32)
         widths = 0, 0
         for rows, row_words, token_features, text_features in batches:

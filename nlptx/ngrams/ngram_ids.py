@@ -56,8 +56,8 @@ def encode_ngrams(
         OutputError: the temporary files cannot be written.
     """
     budget = budget or MemoryBudget.unlimited()
-    all_ids = budget.spilled_array(np.int32, budget.array_limit)
-    all_others = budget.spilled_array(np.int64, budget.array_limit)
+    all_ids = budget.growing_array(np.int32, budget.array_limit)
+    all_others = budget.growing_array(np.int64, budget.array_limit)
     index, result = KeyIndex(listed), []
 
     def encode(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:

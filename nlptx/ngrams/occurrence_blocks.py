@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.io.memory_budget import MemoryBudget, SpilledArray
+from nlptx.io.memory_budget import GrowingArray, MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.occurrences import NgramSets
 from nlptx.pca.pairwise_sum import pairwise_sum
@@ -68,7 +68,7 @@ class OccurrenceBlocks:
         self, sets: Iterable[NgramSets], known: NDArray[np.int64], workers: Workers, budget: MemoryBudget
     ) -> None:
         index, self._workers = KeyIndex(known), workers
-        entries = budget.spilled_array(np.int32, 2 * budget.array_limit)
+        entries = budget.growing_array(np.int32, 2 * budget.array_limit)
 
         def columns_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             """Return the columns of the entries of N in a group of texts, and the number of entries of each text."""
@@ -160,7 +160,7 @@ def _sum_of_group(shared: tuple[Callable[[S, slice, sp.csr_matrix], NDArray], S]
     return pairwise_sum(work(data, block.rows, block.matrix(group.grams, ones)) for block in group.blocks)
 
 
-def _cut(entries: SpilledArray, entry_counts: NDArray[np.int32]) -> Iterator[_Block]:
+def _cut(entries: GrowingArray, entry_counts: NDArray[np.int32]) -> Iterator[_Block]:
     """Yield the blocks, given the columns of all entries of N and the number of entries of each text."""
     ends = np.cumsum(entry_counts, dtype=np.int64)
     cuts = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
@@ -171,7 +171,7 @@ def _cut(entries: SpilledArray, entry_counts: NDArray[np.int32]) -> Iterator[_Bl
 
 
 def _read(
-    entries: SpilledArray, entry_counts: NDArray[np.int32], start: int, stop: int
+    entries: GrowingArray, entry_counts: NDArray[np.int32], start: int, stop: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the index pointer of a block, and its column indices, which are ``entries[start:stop]``."""
     return np.append(np.int32(0), np.cumsum(entry_counts, dtype=np.int32)), entries.read(start, stop)

@@ -67,7 +67,7 @@ def ngrams_of_texts(
     base = (words + 2) ** order
     groups = _in_groups(texts, max_texts=((1 << 63) - 1) // base)
     budget = budget or MemoryBudget.unlimited()
-    stored = budget.spilled_array(np.int64, 2 * budget.array_limit)
+    stored = budget.growing_array(np.int64, 2 * budget.array_limit)
     result = []
     for keys, sizes in workers.map(partial(_distinct_ngrams, order=order, words=words, base=base), groups):
         stored.append(keys)

@@ -37,7 +37,7 @@ class SpilledSlices:
         self._columns = self._values = None
         if size > memory:
             budget.require(size)
-            self._columns, self._values = (budget.spilled_array(kind, 0) for kind in (np.int32, dtype))
+            self._columns, self._values = (budget.growing_array(kind, 0) for kind in (np.int32, dtype))
 
     def add(self, part: sp.csr_matrix) -> Load:
         """Store a slice, and return a function that loads it. Raises OutputError if the temporary file cannot grow."""

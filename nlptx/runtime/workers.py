@@ -68,13 +68,13 @@ class Workers:
         self._entered: list[int] = []
 
     @classmethod
-    def of(cls, jobs: int | Workers | None, *, long: bool = False) -> Workers:
+    def of(cls, jobs: int | Workers | None, *, prefer_processes: bool = False) -> Workers:
         """Return ``jobs`` itself if it is a Workers object; otherwise return a new pool of ``jobs`` workers.
 
         Args:
             jobs: Workers object or number of workers; None for one per core.
-            long: whether the work takes so long that starting processes is worthwhile. If forking is not safe, threads
-                are used instead.
+            prefer_processes: whether the work takes so long that starting processes is worthwhile. If forking is not
+                safe, threads are used instead.
 
         Raises:
             SettingsError: ``jobs`` is neither a Workers object nor None nor a positive integer.
@@ -83,7 +83,7 @@ class Workers:
             return jobs
         if jobs is not None and (isinstance(jobs, bool) or not hasattr(jobs, "__index__") or jobs < 1):
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
-        return cls(None if jobs is None else index(jobs), processes=long and is_only_thread())
+        return cls(None if jobs is None else index(jobs), processes=prefer_processes and is_only_thread())
 
     def at_most(self, jobs: int) -> Workers:
         """Return a new pool with the same kind of workers, but at most ``jobs`` of them, all on this machine."""

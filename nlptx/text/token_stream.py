@@ -49,8 +49,8 @@ class TokenStream:
     def __init__(self, budget: MemoryBudget, word_memory: int | None = None) -> None:
         self.word_ids: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
         self.word_counts = np.zeros(1024, np.int64)
-        self.ids = budget.spilled_array(np.int32, budget.array_limit)
-        self.lengths = budget.spilled_array(np.int64, budget.array_limit)
+        self.ids = budget.growing_array(np.int32, budget.array_limit)
+        self.lengths = budget.growing_array(np.int64, budget.array_limit)
         self.max_dropped_count = 0
         self._chunk = min(_CHUNK, max(budget.memory // _MEMORY_PER_CHARACTER, BLOCK))
         self._max_words = (budget.memory // 2 if word_memory is None else word_memory) // _BYTES_PER_WORD

@@ -115,7 +115,7 @@ class EmbeddingBuilder:
     ) -> Embeddings | None:
         """Return the word vectors, or None if no two words are near each other."""
         folder = None if self.tmp_dir is None else file_name(self.tmp_dir)
-        with MemoryBudget(self.memory, folder) as budget, Workers.of(jobs, long=True) as workers:
+        with MemoryBudget(self.memory, folder) as budget, Workers.of(jobs, prefer_processes=True) as workers:
             parts = (given.texts, given.unlabelled, self.more_texts)
             counts = self._count(parts, budget, workers, on_progress, on_note)
             if not counts.matrix.indptr[-1]:

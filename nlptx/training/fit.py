@@ -133,7 +133,7 @@ def fit(
     [1, 0]
     """
     vectors = _resolve_vectors(embeddings, start, cooccur, pca, memory, tmp_dir)
-    workers = Workers.of(jobs, long=True)
+    workers = Workers.of(jobs, prefer_processes=True)
     check_settings(settings, TrainSettings)
     check_seed(seed)
     check_natural(memory, "memory")

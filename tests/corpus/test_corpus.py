@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import BOM, PACKERS, quick, read, refused, texts, write
 
-from nlptx.corpus import formats, source
+from nlptx.corpus import lines, source
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, DecodingError, InputTypeError, SettingsError
@@ -346,7 +346,7 @@ def test_blocks_contain_the_same_texts_as_documents(tmp_path, parts, block, erro
     one_by_one, in_blocks = Corpus([str(path)], options), Corpus([str(path)], options)
     expected = outcome(lambda: "".join(document.text + "\n" for document in one_by_one).encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats, "BLOCK", block)
+        patch.setattr(lines, "BLOCK", block)
         assert outcome(lambda: b"".join(in_blocks.blocks())) == expected
     if isinstance(expected, str):
         return
@@ -370,7 +370,7 @@ def test_a_block_combines_many_small_files(tmp_path):
 
 def test_a_line_may_span_many_blocks_but_has_a_maximum_length(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "short\n" + 30 * "long " + "\nshort\n")
-    monkeypatch.setattr(formats, "BLOCK", 7)
+    monkeypatch.setattr(lines, "BLOCK", 7)
     monkeypatch.setattr(source, "_MAX_BYTES", 151)
     assert b"".join(Corpus([str(path)]).blocks()) == path.read_bytes()
     monkeypatch.setattr(source, "_MAX_BYTES", 150)

@@ -87,9 +87,9 @@ def test_any_arrays_with_any_limit(lists, memory, at_once):
 
 
 @given(st.lists(st.integers(0, 6), max_size=9), st.data())
-def test_parts_of_a_spilled_array_in_memory_and_in_a_file(sizes, data):
+def test_parts_of_a_growing_array_in_memory_and_in_a_file(sizes, data):
     with MemoryBudget() as budget:
-        arrays = [budget.spilled_array(np.int64, memory) for memory in (0, 1 << 20)]
+        arrays = [budget.growing_array(np.int64, memory) for memory in (0, 1 << 20)]
         expected = np.arange(sum(sizes))
         for part in np.split(expected, np.cumsum(sizes)[:-1]) if sizes else []:
             for array in arrays:

@@ -36,16 +36,16 @@ thread.start()
 held.wait()
 of_threads, forked = train()
 assert not forked
-assert not Workers.of(2, long=True).processes
+assert not Workers.of(2, prefer_processes=True).processes
 ended.set()
 thread.join()
 of_processes, forked = train()
 assert forked
 assert of_threads == of_processes
-assert Workers.of(2, long=True).processes
+assert Workers.of(2, prefer_processes=True).processes
 assert not Workers.of(2).processes  # starting processes for short work is not worthwhile
 given = Workers(2)
-assert Workers.of(given, long=True) is given
+assert Workers.of(given, prefer_processes=True) is given
 print("same")
 """
 

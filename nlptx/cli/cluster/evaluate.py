@@ -10,7 +10,7 @@ from nlptx.classifier.scoring import Scored
 from nlptx.cli.options.cluster import ClusterOptions, path_for_workers, size_of
 from nlptx.cli.options.shared import CommonOptions
 from nlptx.cli.steps.stage_run import peak_memory
-from nlptx.cluster.scoring import score_texts
+from nlptx.cluster.scoring import score_on_workers
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import SERIAL
 
@@ -18,7 +18,7 @@ from nlptx.runtime.workers import SERIAL
 _SAMPLE = 2000
 
 
-def score_on_cluster(
+def score_texts_on_cluster(
     texts: list[str], model: str | None, cluster: ClusterOptions, common: CommonOptions
 ) -> Iterator[Scored]:
     """Yield the prediction for each text, in order.
@@ -40,7 +40,7 @@ def score_on_cluster(
             speed = done / max(time.monotonic() - started, 1e-9)
             meter(done / len(texts), f"{done:,} of {len(texts):,} texts, {speed:,.0f} per second")
 
-        yield from score_texts(texts, path, workers, show)
+        yield from score_on_workers(texts, path, workers, show)
 
 
 def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, common: CommonOptions) -> None:

@@ -89,7 +89,7 @@ class ScoredPartition:
     notes: list[str]
 
 
-def score_on_cluster(
+def predict_on_cluster(
     cluster: ClusterOptions,
     inputs: Sequence[str],
     output: str,

@@ -167,12 +167,12 @@ def evaluate(
     with Workers(common.jobs, processes=True) as workers:
         score_texts = scorer(classifier, workers)
         if cluster.address is not None:
-            from nlptx.cli.cluster.evaluate import print_evaluation_plan, score_on_cluster
+            from nlptx.cli.cluster.evaluate import print_evaluation_plan, score_texts_on_cluster
 
             if cluster.dry_run:
                 print_evaluation_plan([document.text for document in labelled.documents], classifier, cluster, common)
                 return
-            score_texts = partial(score_on_cluster, model=model, cluster=cluster, common=common)
+            score_texts = partial(score_texts_on_cluster, model=model, cluster=cluster, common=common)
         predictions = predict_labelled(
             classifier, model or BUNDLED, labelled, score_texts, common.reporter.note, on_scored=known_words.add
         )

@@ -232,7 +232,7 @@ def _standard_input(encoding_errors: str) -> str:
     if sys.stdin is None or sys.stdin.isatty():
         raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
-    from nlptx.corpus.formats import BOM, NOT_UTF8_HINT
+    from nlptx.corpus.lines import BOM, NOT_UTF8_HINT
 
     data = sys.stdin.buffer.read()
     if content := not_text(data[:HEAD]):

@@ -131,9 +131,9 @@ def predict(
     if cluster.address is None:
         scored = _score(inputs, output, output_format, classifier, reading, writing, common)
     else:
-        from nlptx.cli.cluster.predict import score_on_cluster
+        from nlptx.cli.cluster.predict import predict_on_cluster
 
-        scored = score_on_cluster(cluster, inputs, output, output_format, model, reading, writing, common)
+        scored = predict_on_cluster(cluster, inputs, output, output_format, model, reading, writing, common)
     if scored is None:
         return
     for name, new_name in scored.renamed.items():

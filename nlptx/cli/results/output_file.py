@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from nlptx.corpus.compression import compressed
+from nlptx.corpus.compression import compressing
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 
@@ -22,5 +22,5 @@ def open_output(output: str) -> Iterator[BinaryIO]:
     if output == STDOUT:
         yield sys.stdout.buffer
         return
-    with atomic_output(output) as target, compressed(target, output) as file:
+    with atomic_output(output) as target, compressing(target, output) as file:
         yield file

@@ -12,7 +12,7 @@ from nlptx.classifier.scoring import Scored
 from nlptx.cli.results.table_writer import TSV_BREAKS, as_cells, cell, table_line
 from nlptx.cli.terminal.reporter import neutralised
 from nlptx.corpus.document import Document
-from nlptx.corpus.formats import BOM
+from nlptx.corpus.lines import BOM
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
