@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError
-from nlptx.io.memory_budget import as_bytes
+from nlptx.io.raw_bytes import as_bytes
 
 # Allowed dtypes, by their names in .npy files. |S3 is the dtype of the entry "format" of a sparse matrix; its value
 # "csr" tells SciPy how the matrix is stored.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.npy import array_entry, parse_npy_header
 from nlptx.errors import CorruptError
-from nlptx.io.memory_budget import as_bytes, read_exactly
+from nlptx.io.raw_bytes import as_bytes, read_exactly
 
 # Number of bytes that are read at a time while the checksum is computed.
 _PART = 8 << 20

@@ -18,7 +18,7 @@ from nlptx.errors import DataError, LabelError
 
 
 class LabelledDocuments:
-    """The documents of a corpus, each with a label. The documents can be iterated over only once.
+    """The documents of a corpus, whose labels are checked. The documents can be iterated over only once.
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. If the label map replaces a label

@@ -6,7 +6,6 @@ The temporary files have no names, so the operating system removes them however 
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.errors import OutputError
+from nlptx.io.raw_bytes import as_bytes, read_exactly
 from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
@@ -27,20 +27,6 @@ _PART = 8 << 20
 _ARRAYS = 16
 # Number of bytes that must stay free on the disk, because other programs also write to it.
 _RESERVE = 64 << 20
-
-
-def as_bytes(array: NDArray[Any]) -> memoryview:
-    """Return the bytes of a contiguous array without copying them."""
-    return memoryview(array.reshape(-1).view(np.uint8).data)
-
-
-def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
-    """Fill ``view`` with the bytes of a file from ``offset`` on. Raises EOFError if the file is too short."""
-    while view:
-        count = os.preadv(file.fileno(), [view], offset)
-        if not count:
-            raise EOFError("the file is too short")
-        view, offset = view[count:], offset + count
 
 
 class MemoryBudget:
@@ -199,7 +185,7 @@ class GrowingArray:
         return result
 
     def close(self) -> None:
-        """Release the memory and the file. The array is empty afterwards."""
+        """Release the memory and the file. The array must not be used afterwards."""
         self._parts, self._ends, self._length = [], [], 0
         if self._file is not None:
             self._file.close()
