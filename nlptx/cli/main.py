@@ -25,7 +25,7 @@ COMMANDS = {
     "cooccur": "Count which words occur near each other.",
     "merge": "Add up the counts of several parts of a corpus.",
     "pca": "Turn counts into word vectors.",
-    "train": "Fit a transformer on labelled text.",
+    "train": "Fit a classifier on labelled text.",
     "predict": "Predict the label of each text.",
     "evaluate": "Compare predictions with true labels.",
     "compare": "Test which of several models predicts best.",
@@ -100,7 +100,7 @@ def nlptx() -> None:
     \b
     nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together
     nlptx pca cooccur.npz -o embeddings.npz                     turn the counts into word vectors
-    nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on labelled text
+    nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a classifier on labelled text
     nlptx predict -m model.npz reviews.txt > scores.tsv         predict the label of each text
 
     Each stage reads files (or - for standard input) and writes one file. For help on a command, run nlptx COMMAND
@@ -115,7 +115,8 @@ def main() -> NoReturn:
     closed = repair_streams()
     code = 0
     try:
-        code = _complete() or run_command(sys.argv[1:], stop)
+        _complete_if_requested()
+        code = run_command(sys.argv[1:], stop)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
@@ -146,11 +147,11 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _complete() -> int:
-    """If the shell requests completions, print them and exit; otherwise return 0."""
+def _complete_if_requested() -> None:
+    """If the shell requests completions, print them and exit."""
     instruction = os.environ.get("_NLPTX_COMPLETE")
     if not instruction:
-        return 0
+        return
     from nlptx.cli.completion import complete
 
     sys.stdout.flush()

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.data_quality.copies import find_copies
-from nlptx.data_quality.findings import KINDS, Finding
+from nlptx.data_quality.findings import Finding
+from nlptx.data_quality.kinds import KINDS
 from nlptx.data_quality.label_errors import likely_wrong
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.near_duplicates import similar_pairs
@@ -40,13 +41,11 @@ class Check:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
         rows: the data rows, followed by the test rows, if any. The findings contain indices into ``rows``.
-        count: number of data rows, without the test rows.
     """
 
     profile: Profile
     findings: list[Finding]
     rows: DataRows
-    count: int
 
     def number_of(self, kind: str) -> int:
         """Return the number of rows with a fault of this kind."""
@@ -130,7 +129,7 @@ def check(
             " labels that you have checked yourself"
         )
     ordered = [by_kind[kind] for kind in KINDS if kind in by_kind]
-    return Check(profile(rows, data_words.lengths), ordered, both, len(rows))
+    return Check(profile(rows, data_words.lengths), ordered, both)
 
 
 def _respelled(given: LabelledPredictions, names: list[str]) -> LabelledPredictions:

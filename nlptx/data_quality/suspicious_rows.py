@@ -7,6 +7,7 @@ from typing import Any
 
 from nlptx.corpus.exclusion import excerpt
 from nlptx.data_quality.check import Check
+from nlptx.data_quality.kinds import KINDS
 
 # Columns of the table.
 COLUMNS = ("file", "line", "text", "label", "suggested", "reason", "other", "score")
@@ -23,7 +24,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
     """
     faults: dict[int, list[tuple[float, str, int | None, str | None]]] = {}
     for finding in result.findings:
-        if not finding.about.removable:
+        if not KINDS[finding.kind].removable:
             continue
         for index, row in enumerate(finding.rows.tolist()):
             score = 1.0 if finding.scores is None else float(finding.scores[index])

@@ -38,6 +38,9 @@ from nlptx.settings import SEED
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 
+# Advice if there is no room for the n-gram features that the candidates share.
+_HINT = "Set the environment variable TMPDIR to a folder with free space."
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -132,7 +135,7 @@ def tune(
     def show(state: str, fraction: float) -> None:
         on_run(state, max(fraction, completed / rounds if rounds else 0.0))
 
-    with temporary_folder(tempfile.gettempdir()) as folder:
+    with temporary_folder(tempfile.gettempdir(), _HINT) as folder:
         cache = FeatureCache(folder)
         search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, perform_runs)
         best = search.add_trial(values_of(recipe))

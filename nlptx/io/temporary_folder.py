@@ -1,4 +1,6 @@
-"""Temporary folders on shared storage. If the process that made a folder was killed, a later command removes it.
+"""Temporary folders, which may be on shared storage.
+
+If the process that made a folder was killed, a later command removes the folder.
 
 A folder contains a locked file (flock) while the process runs. However the process ends, the system releases the lock,
 so the next command recognises a leftover folder: the file in it is not locked. See :mod:`nlptx.io.atomic_write` about
@@ -24,10 +26,14 @@ _REMOVAL_TIME = 10
 
 
 @contextmanager
-def temporary_folder(parent: str) -> Iterator[str]:
+def temporary_folder(parent: str, hint: str) -> Iterator[str]:
     """Create a folder in ``parent``, and delete it with its contents at the end of the ``with`` block.
 
     Folders that killed processes have left in ``parent`` are removed first.
+
+    Args:
+        parent: existing folder.
+        hint: advice for the user if the folder cannot be made.
 
     Raises:
         OutputError: the folder cannot be made.
@@ -39,7 +45,7 @@ def temporary_folder(parent: str) -> Iterator[str]:
         raise OutputError(
             f"the folder for intermediate results cannot be created: {error.strerror}",
             where=parent,
-            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
+            hint=hint,
         ) from error
     try:
         yield folder

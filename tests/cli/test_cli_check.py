@@ -283,13 +283,6 @@ def test_usage_errors(data):
     refused("check", "data.tsv", "--skip-bad", code=2, says="it always reports bad rows and continues")
 
 
-def test_every_kind_of_fault_can_be_named():
-    from nlptx.cli.commands import check
-    from nlptx.data_quality.findings import KINDS
-
-    assert list(check._KINDS) == list(KINDS)
-
-
 @pytest.fixture
 def to_label(work, tmp_path, monkeypatch):
     """A folder with data.tsv, whose texts have labels, and more.txt, whose texts have none."""

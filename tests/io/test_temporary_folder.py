@@ -10,7 +10,7 @@ from nlptx.io.temporary_folder import temporary_folder
 WAITING = """
 import sys, time
 from nlptx.io.temporary_folder import temporary_folder
-with temporary_folder(sys.argv[1]) as folder:
+with temporary_folder(sys.argv[1], "") as folder:
     open(f"{folder}/result", "w").close()
     print(folder, flush=True)
     time.sleep(600)
@@ -23,7 +23,7 @@ def waiting(parent):
 
 
 def test_the_folder_is_removed_at_the_end(tmp_path):
-    with temporary_folder(str(tmp_path)) as folder:
+    with temporary_folder(str(tmp_path), "") as folder:
         assert os.path.dirname(folder) == str(tmp_path)
         assert os.stat(folder).st_mode & 0o777 == 0o700
     assert os.listdir(tmp_path) == []
@@ -36,7 +36,7 @@ def test_folders_of_killed_processes_are_removed_but_not_those_in_use(tmp_path):
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         assert os.path.exists(left)
-        with temporary_folder(str(tmp_path)) as folder:
+        with temporary_folder(str(tmp_path), "") as folder:
             assert set(os.listdir(tmp_path)) == {
                 os.path.basename(used),
                 os.path.basename(folder),
@@ -49,6 +49,6 @@ def test_folders_of_killed_processes_are_removed_but_not_those_in_use(tmp_path):
 def test_a_folder_with_unreadable_contents_is_no_error(tmp_path):
     (tmp_path / ".nlptx-file").write_text("no folder")
     (tmp_path / ".nlptx-link").symlink_to(tmp_path / "nowhere")
-    with temporary_folder(str(tmp_path)):
+    with temporary_folder(str(tmp_path), ""):
         pass
     assert set(os.listdir(tmp_path)) == {".nlptx-file", ".nlptx-link"}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nlptx.cli.options.command import PATH, command, option
-from nlptx.cli.options.inputs import check_names, check_not_an_input, inputs_or_stdin
+from nlptx.cli.options.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options.number_types import CountRange, NumberRange
-from nlptx.cli.options.prediction_format import format_of_table
+from nlptx.cli.options.prediction_format import check_table_output, format_of_table
 from nlptx.cli.options.reading import reading_options, with_separator
 from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.options.shared import CommonOptions, common_options, seed_option
@@ -25,19 +25,12 @@ from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
+from nlptx.data_quality.kinds import KINDS
 from nlptx.errors import QualityGateError
-from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import SIMILARITY
 
 if TYPE_CHECKING:
     from nlptx.data_quality.check import Check
-
-# The keys of nlptx.data_quality.findings.KINDS, repeated here because importing them would slow down --help.
-_KINDS = (
-    *("unreadable-rows", "empty-texts", "missing-labels", "duplicates", "near-duplicates", "conflicting-labels"),
-    *("near-conflicts", "overlap", "near-overlap", "mojibake", "lost-characters", "control-characters", "markup"),
-    *("long-words", "unusual-texts", "wrong-labels"),
-)
 
 
 def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -82,7 +75,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 @option("--examples", type=CountRange(0), default=3, show_default=True, help="Number of examples per fault.")
 @option(
     "--fail-on",
-    type=click.Choice(["any", *_KINDS]),
+    type=click.Choice(["any", *KINDS]),
     multiple=True,
     metavar="KIND",
     help="Exit with code 5 if DATA has this kind of fault, named as in the report. any: every kind"
@@ -137,19 +130,15 @@ def check(
     The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """
     data = inputs_or_stdin(data)
-    check_names(*data, *against, *unlabelled, out_of_fold, model, bad_rows, to_label)
+    check_names(*data, *against, *unlabelled, out_of_fold, model)
     # The column options also apply to --to-label, because they name the columns of its table.
     note_unused_options(common.reporter.note, data, *against, *unlabelled, out_of_fold, to_label)
     note_repeated_inputs(common.reporter.note, data)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
-        if path == STDOUT:
-            raise click.UsageError(f"{name} writes a file; use a file name instead of -.")
         if path is not None:
-            format_of_table(path)
-            check_not_an_input(path, (*data, *against, *unlabelled, out_of_fold, model))
-            check_writable(path)
+            check_table_output(name, path, (*data, *against, *unlabelled, out_of_fold, model))
     if bad_rows is not None and to_label is not None and os.path.realpath(bad_rows) == os.path.realpath(to_label):
         raise click.UsageError("--bad-rows and --to-label name the same file; use two different names.")
     started = time.perf_counter()
@@ -242,8 +231,6 @@ def _check_faults(result: Check, fail_on: tuple[str, ...]) -> None:
 
     "any" stands for all kinds of faults whose listed rows are all certainly faulty.
     """
-    from nlptx.data_quality.findings import KINDS
-
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}
     counts = {kind: result.number_of(kind) for kind in KINDS if kind in kinds}
     if faults := [f"{KINDS[kind].title} ({count:,})" for kind, count in counts.items() if count]:

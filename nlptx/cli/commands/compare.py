@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nlptx.cli.options.command import PATH, command, option
-from nlptx.cli.options.inputs import check_names, check_not_an_input
+from nlptx.cli.options.inputs import check_names
 from nlptx.cli.options.number_types import CountRange
 from nlptx.cli.options.page import check_page, report_option, this_command
-from nlptx.cli.options.prediction_format import format_of_table
+from nlptx.cli.options.prediction_format import check_table_output
 from nlptx.cli.options.reading import reading_options, with_separator
 from nlptx.cli.options.reading_checks import note_unused_options
 from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options
@@ -23,7 +23,6 @@ from nlptx.cli.steps.seen_data import cautions, seen_in
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError, SettingsError
-from nlptx.io.output_path import check_writable
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
@@ -84,11 +83,9 @@ def compare(
     sign-flip test on the groups replaces McNemar's test. If a table contains predictions for several seeds, such as a
     table from nlptx crossvalidate --seeds, the rows of each text are treated as a group.
     """
-    check_names(*inputs, disagreements)
+    check_names(*inputs)
     if disagreements is not None:
-        format_of_table(disagreements)
-        check_not_an_input(disagreements, inputs)
-        check_writable(disagreements)
+        check_table_output("--disagreements", disagreements, inputs)
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers

@@ -12,6 +12,7 @@ from nlptx.cli.options.cluster import ClusterOptions, cluster_options
 from nlptx.cli.options.command import PATH, command, option
 from nlptx.cli.options.config import config_option
 from nlptx.cli.options.inputs import check_names, inputs_or_stdin
+from nlptx.cli.options.precedence import is_default
 from nlptx.cli.options.reading import reading_options
 from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.options.shared import (
@@ -21,7 +22,6 @@ from nlptx.cli.options.shared import (
     preset_option,
     seed_option,
     settings_options,
-    unless_given,
 )
 from nlptx.cli.results.stage_facts import count_facts, note_dropped_words, part_facts
 from nlptx.cli.steps.stage_run import StageRun, artifact_option
@@ -93,7 +93,7 @@ def cooccur(
         from nlptx.corpus.shard import Shard
 
         part = Shard.parse(shard)
-        output = unless_given("output", output, f"part-{part.number}.npz")
+        output = f"part-{part.number}.npz" if is_default("output") else output
     stage = StageRun(common, output, (*inputs, vocabulary))
     common.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None:

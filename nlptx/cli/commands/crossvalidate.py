@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,9 @@ import click
 
 from nlptx.cli.options.cluster import ClusterOptions, cluster_options
 from nlptx.cli.options.command import PATH, command, option
-from nlptx.cli.options.inputs import check_not_an_input
 from nlptx.cli.options.number_types import CountRange, NumberRange
 from nlptx.cli.options.page import check_page, report_option, this_command
-from nlptx.cli.options.prediction_format import format_of_table
+from nlptx.cli.options.prediction_format import check_table_output
 from nlptx.cli.options.shared import CommonOptions, common_options
 from nlptx.cli.results.fold_predictions import write_predictions
 from nlptx.cli.steps.experiment import ExperimentOptions, experiment_options, read_experiment
@@ -22,7 +20,7 @@ from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import Reporter, print_json
 from nlptx.cli.terminal.stop_signal import StopNote, Terminated
 from nlptx.errors import QualityGateError
-from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
     from nlptx.experiments.crossvalidation import CrossValidation
@@ -86,16 +84,10 @@ def crossvalidate(
     --predictions writes a table with the columns of DATA, followed by these columns: predicted, confidence,
     prob_<label>, fold and seed.
     """
-    if min_accuracy is not None and math.isnan(min_accuracy):
-        raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     if predictions is None and resume:
         raise click.UsageError("--resume needs --predictions FILE, because the finished folds are stored beside FILE.")
     if predictions is not None:
-        if predictions == STDOUT:
-            raise click.UsageError("--predictions writes a file; use a file name instead of -.")
-        format_of_table(predictions)
-        check_not_an_input(predictions, options.inputs)
-        check_writable(predictions)
+        check_table_output("--predictions", predictions, options.inputs)
     check_page(report, options.inputs)
     started = time.perf_counter()
     from nlptx.experiments.crossvalidation import cross_validate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from functools import partial
@@ -108,12 +107,10 @@ def evaluate(
     If there are three or more of them, the report contains the mean absolute error of the predictions; use
     --label-order none if the order of the numbers has no meaning.
     """
-    if min_accuracy is not None and math.isnan(min_accuracy):
-        raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
     check_page(report, [*data, model])
     if model is not None and is_table(model):
-        check_names(*data, model, plot)
+        check_names(*data, model)
         evaluate_table(data, model, min_accuracy, plot, by, label_order, report, reading, common)
         return
     if model == "-" and not data:
@@ -122,7 +119,7 @@ def evaluate(
             " standard input if DATA is given."
         )
     data = inputs_or_stdin(data)
-    check_names(*data, model, plot)
+    check_names(*data, model)
     note_unused_options(common.reporter.note, data)
     note_repeated_inputs(common.reporter.note, data)
     import numpy as np

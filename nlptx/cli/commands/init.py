@@ -20,6 +20,7 @@ from nlptx.cli.options.reading import (
     label_map_option,
     label_separator_option,
     parse_delimiter,
+    read_label_map,
     skip_bad_option,
 )
 from nlptx.cli.options.shared import CommonOptions, common_options
@@ -71,7 +72,6 @@ def init(
     changed files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.terminal.reporter import print_json
-    from nlptx.corpus.label_map import parse_label_map
     from nlptx.corpus.read_options import ReadOptions
     from nlptx.corpus.source import is_archive
     from nlptx.experiments.new_experiment import write_experiment
@@ -86,7 +86,7 @@ def init(
         delimiter=parse_delimiter(delimiter),
         encoding_errors=encoding_errors,
         skip_bad=skip_bad,
-        label_map=parse_label_map(map),
+        label_map=read_label_map(map),
         label_separator=label_separator,
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):

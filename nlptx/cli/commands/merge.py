@@ -6,7 +6,8 @@ import click
 
 from nlptx.cli.options.command import PATH, command, option
 from nlptx.cli.options.inputs import check_names
-from nlptx.cli.options.shared import CommonOptions, common_options, memory_options, unless_given
+from nlptx.cli.options.precedence import is_default
+from nlptx.cli.options.shared import CommonOptions, common_options, memory_options
 from nlptx.cli.results.stage_facts import count_facts
 from nlptx.cli.steps.stage_run import StageRun, artifact_option
 
@@ -36,8 +37,8 @@ def merge(
     again with nlptx cooccur --shard I/N --vocabulary WORDS, and merge the new parts without --words-only.
     """
     check_names(*parts)
-    if words_only:
-        output = unless_given("output", output, "words.npz")
+    if words_only and is_default("output"):
+        output = "words.npz"
     stage = StageRun(common, output, parts)
     from nlptx.artifacts import container
     from nlptx.cooccurrence.merge_parts import merge_parts, merge_words

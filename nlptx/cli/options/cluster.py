@@ -173,7 +173,8 @@ def shared_folder(output: str, tmp_dir: str | None) -> AbstractContextManager[st
         parent = os.path.abspath(tmp_dir)
     else:
         parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
-    return temporary_folder(parent)
+    hint = "Run the command in a folder that all workers can access, or write the output to such a folder."
+    return temporary_folder(parent, hint)
 
 
 def size_of(texts: Iterable[str]) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
 from nlptx.cli.options.command import option
 from nlptx.cli.options.conflicts import Conflict
+from nlptx.cli.options.inputs import check_names, check_not_an_input
 from nlptx.cli.options.shared import Function, output_option
 from nlptx.corpus.compression import is_compressed
+from nlptx.io.output_path import STDOUT, check_writable
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -106,6 +108,26 @@ def choose_format(requested: str, json: bool, output: str) -> str:
     if json:
         return "jsonl"
     return requested if requested != "auto" else format_of_name(output) or "auto"
+
+
+def check_table_output(option: str, path: str, inputs: Iterable[str | None]) -> None:
+    """Check that a table can be written without overwriting an input. Call this before any long computation.
+
+    Args:
+        option: option that names the table, for messages.
+        path: path of the table.
+        inputs: the inputs of the command; None is ignored.
+
+    Raises:
+        click.UsageError: the path is no name of a table, or the table would overwrite an input.
+        OutputError: the table cannot be written.
+    """
+    check_names(path)
+    if path == STDOUT:
+        raise click.UsageError(f"{option} writes a file; use a file name instead of -.")
+    format_of_table(path)
+    check_not_an_input(path, inputs)
+    check_writable(path)
 
 
 def format_of_table(path: str) -> str:

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.options.command import PATH, option
 from nlptx.cli.options.conflicts import Conflict
-from nlptx.cli.options.precedence import origin_of
+from nlptx.cli.options.precedence import is_default, origin_of
 from nlptx.corpus.label_map import parse_label_map
 from nlptx.corpus.read_options import ENCODING_ERRORS, FORMATS, SPLITS, ReadOptions
 from nlptx.errors import SettingsError
@@ -89,7 +89,7 @@ def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
     return replace(reading, label_separator=model.multi_label.separator)
 
 
-def _label_map(pairs: tuple[str, ...]) -> dict[str, str]:
+def read_label_map(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return the replacement of each label, parsed from the values of ``--map``.
 
     If the values come from an environment variable, the hint of an error says how the variable is split.
@@ -177,7 +177,6 @@ def reading_options(
             label_separator: str | None = None,
             **kwargs: Any,
         ) -> Any:
-            source = click.get_current_context().get_parameter_source("text_column")
             reading = ReadOptions(
                 text_column=text_column,
                 label_column=label_column,
@@ -186,11 +185,11 @@ def reading_options(
                 encoding_errors=encoding_errors,
                 skip_bad=skip_bad,
                 delimiter=parse_delimiter(delimiter),
-                label_map=_label_map(kwargs.pop("map", ())),
+                label_map=read_label_map(kwargs.pop("map", ())),
                 weight_column=weight_column,
                 label_separator=label_separator,
                 exclude=kwargs.pop("exclude", None),
-                guess_text=source is ParameterSource.DEFAULT,
+                guess_text=is_default("text_column"),
                 use_labels=labelled,
             )
             return function(*args, reading=reading, **kwargs)

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from nlptx.cli.options.command import PATH, option
 from nlptx.cli.options.conflicts import Conflict
 from nlptx.cli.options.number_types import CountRange, Size
-from nlptx.cli.options.precedence import OVERRIDES, configured, is_default, preset_and_effort, stage_of
+from nlptx.cli.options.precedence import OVERRIDES, configured, preset_and_effort, stage_of
 from nlptx.cli.terminal.option_names import as_options
 from nlptx.cli.terminal.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
@@ -78,11 +78,6 @@ def output_option(
     """Add ``-o/--output``."""
     details: dict[str, Any] = {"show_default": True, "metavar": "FILE", "help": help, "excludes": excludes}
     return option("-o", "--output", type=PATH, default=default, **details)
-
-
-def unless_given(name: str, value: str, default: str) -> str:
-    """Return ``value`` if the user set the option ``name`` of the current command, otherwise ``default``."""
-    return default if is_default(name) else value
 
 
 def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlptx.cli.terminal.option_names import as_options
 from nlptx.cli.terminal.reporter import Reporter, neutralised
+from nlptx.data_quality.kinds import KINDS
 
 if TYPE_CHECKING:
     from nlptx.data_quality.check import Check
@@ -19,8 +20,6 @@ _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 def as_json(result: Check, examples: int) -> dict[str, Any]:
     """Return the report as JSON values, with at most ``examples`` rows of each fault."""
-    from nlptx.data_quality.findings import KINDS
-
     faults = {
         kind: {
             "count": result.number_of(kind),
@@ -65,8 +64,6 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
 
 def draw_check(names: list[str], result: Check, examples: int, reporter: Reporter) -> None:
     """Print the report as tables."""
-    from nlptx.data_quality.findings import KINDS
-
     profile = result.profile
     columns = ", ".join(profile.columns[:_COLUMNS]) + (", ..." if len(profile.columns) > _COLUMNS else "")
     facts: list[tuple[str, Any]] = [

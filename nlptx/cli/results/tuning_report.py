@@ -61,7 +61,7 @@ def tuning_as_json(result: Tuning) -> dict[str, Any]:
 
 
 def draw_tuning(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the best settings, starting with those tested on the most folds. Always include the starting settings.
+    """Print a table of the best settings, those tested on the most folds first, and always the starting settings.
 
     Settings are ranked by how much they differ from the starting settings on the same folds, because the measures of
     different folds are not comparable.
