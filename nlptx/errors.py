@@ -21,6 +21,8 @@ tool replaces the Python names with the names of its options (--epochs, --resume
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # Maximum number of characters of a text or label that a message quotes.
 MAX_QUOTED = 60
 
@@ -114,6 +116,11 @@ class QualityGateError(NlptxError):
     """A required quality, for example the accuracy given by ``--min-accuracy``, was not reached."""
 
     exit_code = 5
+
+
+def listed(names: Sequence[str], maximum: int) -> str:
+    """Join names with commas for a message; if there are more than ``maximum``, only the first ones, and "..."."""
+    return ", ".join(names[:maximum]) + (", ..." if len(names) > maximum else "")
 
 
 def quoted(text: str) -> str:

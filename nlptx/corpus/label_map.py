@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from nlptx.corpus.document import normalize_label
-from nlptx.errors import LabelError, SettingsError
+from nlptx.errors import LabelError, SettingsError, listed
 
 # Maximum number of labels listed in a message.
 _MAX_LISTED = 10
@@ -66,7 +66,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     # A map that only removes labels causes no error if none of them occurs, because their rows may have been removed
     # earlier, as in tables of predictions.
     if missing and len(missing) == len(label_map) and any(label_map.values()):
-        present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")
+        present = listed(sorted(distinct), _MAX_LISTED)
         raise LabelError(
             f"`label_map` replaces {named}, but the data has only the labels {present}",
             hint="Write the labels as they are in the data.",

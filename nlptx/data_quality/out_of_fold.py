@@ -26,7 +26,7 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.splits import assign_folds
 
 # Number of folds. With more folds, each model is fitted on more texts, but fitting all models takes more time.
-FOLDS = 10
+_FOLDS = 10
 # Maximum length of an n-gram, and minimum number of texts in which it must occur.
 _ORDER, _MIN_TEXTS = 2, 2
 # If there are more than _MANY_LABELS labels, a sparse model is fitted for each label, because dense weights for all
@@ -108,7 +108,7 @@ def out_of_fold_probabilities(
         on_progress: called with the completed fraction.
     """
     rows = ngram_rows(words)
-    folds = min(FOLDS, len(words))
+    folds = min(_FOLDS, len(words))
     first = first_copies(words.ids[start:end] for start, end in pairwise(words.starts))
     fold = assign_folds(targets, folds, rng, first)
     result = np.zeros((len(words), classes))

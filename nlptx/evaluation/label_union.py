@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from nlptx.errors import listed
 from nlptx.evaluation.label_spellings import match_labels
 from nlptx.training.labels import order_labels
 
@@ -51,9 +52,8 @@ def note_spellings(spelling: Mapping[str, str], where: str, on_note: Callable[[s
     """Call ``on_note`` if the spelling of any label is changed; ``where`` is the name of the file."""
     changed = [f"{old} as {new}" for old, new in sorted(spelling.items()) if old != new]
     if changed:
-        more = ", ..." if len(changed) > _MAX_LISTED else ""
         on_note(
-            f"{where}: labels are read as follows: {', '.join(changed[:_MAX_LISTED])}{more};"
+            f"{where}: labels are read as follows: {listed(changed, _MAX_LISTED)};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.corpus.document import Document
-from nlptx.errors import DataError
+from nlptx.errors import DataError, listed
 from nlptx.evaluation.prediction_cells import read_probability
 from nlptx.evaluation.table_columns import newest_column
 
@@ -21,7 +21,8 @@ def check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[t
     true_labels, predicted_labels = ({label for each in labels for label in each} for labels in (true, predicted))
     if len(true_labels) > 1 and predicted_labels and not true_labels & predicted_labels:
         raise DataError(
-            f"no true label ({_listed(true_labels)}) is among the predicted labels ({_listed(predicted_labels)})",
+            f"no true label ({listed(sorted(true_labels), _MAX_LISTED)}) is among the predicted labels"
+            f" ({listed(sorted(predicted_labels), _MAX_LISTED)})",
             where=path,
             hint="Rename the labels with `label_map`.",
         )
@@ -48,8 +49,3 @@ def check_true_labels(
                 where=documents[0].source,
                 hint="Pass the labelled data too, or add the true labels to the table.",
             )
-
-
-def _listed(labels: set[str]) -> str:
-    more = ", ..." if len(labels) > _MAX_LISTED else ""
-    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more

@@ -14,7 +14,7 @@ _SAMPLES, _SEED = 10_000, 2
 # Maximum number of signs in memory at the same time.
 _BLOCK = 4_000_000
 # Significance level of the tests, and the power that :func:`texts_needed` assumes.
-LEVEL, POWER = 0.05, 0.8
+LEVEL, _POWER = 0.05, 0.8
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -105,5 +105,5 @@ def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> 
         return None
     normal = NormalDist()
     spread = normal.inv_cdf(1 - level / 2) * math.sqrt(discordant)
-    spread += normal.inv_cdf(POWER) * math.sqrt(max(discordant - difference**2, 0.0))
+    spread += normal.inv_cdf(_POWER) * math.sqrt(max(discordant - difference**2, 0.0))
     return math.ceil((spread / difference) ** 2)

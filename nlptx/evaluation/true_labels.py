@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
-from nlptx.errors import MAX_QUOTED, LabelError, quoted
+from nlptx.errors import MAX_QUOTED, LabelError, listed, quoted
 from nlptx.evaluation.label_spellings import match_labels
 
 # Maximum number of labels of the data that a message lists.
@@ -61,7 +61,7 @@ def find_targets(
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
         on_note(
-            f"labels in the data are read as model labels: {_listed(pairs, _MAX_LISTED)};"
+            f"labels in the data are read as model labels: {listed(pairs, _MAX_LISTED)};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     read = [tuple(matches[label] for label in each) for each in sets]
@@ -95,15 +95,11 @@ def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
     """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
-    named = _listed([quoted(label) for label in unknown], _MAX_LISTED)
+    named = listed([quoted(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
     which = "it" if len(unknown) == 1 else "each of them"
     options = [f"`label_map={label.replace('=', chr(92) + '=')}=NEW`" for label in unknown[:_MAX_LISTED]]
     hint = f"Map {which} to one of the model's labels: {' '.join(options)}."
     if any(len(label) > MAX_QUOTED for label in unknown):
         hint = "Such long labels may be texts; check `text_column` and `label_column`."
-    return LabelError(f"{what} the model's labels: {_listed(known, _MAX_NAMED)}", where=where, hint=hint)
-
-
-def _listed(names: Sequence[str], maximum: int) -> str:
-    return ", ".join(names[:maximum]) + (", ..." if len(names) > maximum else "")
+    return LabelError(f"{what} the model's labels: {listed(known, _MAX_NAMED)}", where=where, hint=hint)

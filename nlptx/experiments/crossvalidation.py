@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.errors import ArtifactError, quoted
+from nlptx.errors import ArtifactError, listed, quoted
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.fold import FoldResult, run_fold
 from nlptx.experiments.intervals import Spread, corrected_interval
@@ -22,6 +22,7 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
+_MAX_LISTED = 10  # number of labels listed in a note
 # Function that trains and tests models. The argument of the function is a list of (seed, fold) pairs. For each pair, in
 # order, the function yields the result, as returned by :meth:`FoldResult.to_record`, and the notes from the training
 # run.
@@ -97,7 +98,7 @@ def cross_validate(
     journal = journal or Journal(None)
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
-        named = ", ".join(map(quoted, rare[:10])) + (", ..." if len(rare) > 10 else "")
+        named = listed(list(map(quoted, rare)), _MAX_LISTED)
         on_note(f"labels with fewer texts than there are folds are missing from some test folds: {named}")
     noted: set[str] = set()  # notes of earlier folds, without their numbers
     tasks = [(seed, fold) for seed in seeds for fold in range(experiment.folds)]

@@ -23,7 +23,6 @@ from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
 from nlptx.training.labels import check_usable, order_labels
 from nlptx.training.targets import strata
-from nlptx.version import __version__
 
 
 @dataclass(frozen=True)
@@ -187,4 +186,4 @@ class Experiment:
             "lexicon": digest_rows(list(self.lexicon), list(map(repr, self.lexicon.values()))) if self.lexicon else "",
         }
         settings = {**base.settings, "folds": self.folds, "shuffle": self.shuffle, "label_separator": self.separator}
-        return Fingerprint(settings, 0, digests | base.digests, __version__)
+        return Fingerprint(settings, 0, digests | base.digests)

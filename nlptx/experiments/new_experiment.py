@@ -14,7 +14,7 @@ from nlptx.errors import OutputError, SettingsError
 from nlptx.io.paths import is_same_file
 
 # The files that are created.
-FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
+_FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
 # Characters that have no special meaning in a Makefile or in a shell.
 _PLAIN = re.compile(r"[\w./+,@-]+")
 
@@ -41,13 +41,13 @@ def write_experiment(
     names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder), "@READING@": options}
     names["@JOBS@"] = "" if jobs is None else f" {jobs}"
     template = resources.files("nlptx") / "experiments" / "template"
-    paths = [folder / name for name in FILES]
+    paths = [folder / name for name in _FILES]
     try:
         if folder.exists() and any(folder.iterdir()):
             raise OutputError("the folder is not empty", where=str(folder), hint="Choose a new or empty folder.")
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            for path, name in zip(paths, FILES, strict=True):
+            for path, name in zip(paths, _FILES, strict=True):
                 text = template.joinpath(name).read_text(encoding="utf-8")
                 for placeholder, value in names.items():
                     text = text.replace(placeholder, value)

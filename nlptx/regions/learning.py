@@ -1,13 +1,13 @@
 """Trains the region classifier by gradient descent.
 
-The word weights are updated by Adagrad (Duchi et al. 2011), in which the learning rate r of each weight is divided by
-the square root of s, the sum of its squared gradients g:
+The word weights are updated by Adagrad (Duchi et al. 2011). The learning rate r of each weight is divided by the square
+root of s, the sum of its squared gradients g:
 
     s += g^2,  w -= r g / sqrt(s),    where s starts at 1.
 
-Here g is the derivative of the sum of the losses of a batch, not of their mean. If a word is never in the region with
-the largest response of a filter, its weight in this filter does not change. All other parameters are updated by Adam
-(Kingma & Ba 2015). The learning rates fall linearly to 0.
+Here g is the derivative of the sum of a batch's losses. A word that is never in the region with the largest response of
+a filter keeps its weight in this filter. All other parameters are updated by Adam (Kingma & Ba 2015). The rates fall
+linearly to 0.
 """
 
 from __future__ import annotations
@@ -225,8 +225,7 @@ class _GroupTrainer:
         """Update the parameters.
 
         Args:
-            gradients: gradient of the sum of the losses with respect to each parameter except the word weights, by name
-                of the parameter.
+            gradients: gradient of the sum of the losses, by name of the parameter, except that of the word weights.
             words: gradient of the same sum with respect to the word weights.
             texts: number of texts in the batch. Adam divides ``gradients`` by this number.
             rate: factor by which all learning rates are multiplied.

@@ -1,4 +1,4 @@
-"""Determines how many cores and how much memory this process and its children may use.
+"""Determines how many cores and how much memory this process and its children may use, and how much they have used.
 
 Inside a container, the files directly in _CONTROL_GROUP belong to the container's own control group.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 import os
+import resource
+import sys
 from pathlib import Path
+from typing import Any
 
 _MEMINFO = Path("/proc/meminfo")
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
@@ -68,3 +71,15 @@ def _content(name: str) -> str:
         return (_CONTROL_GROUP / name).read_text().strip()
     except OSError:
         return ""
+
+
+def peak_memory() -> int:
+    """Return the peak resident memory of this process or of one of its workers, whichever is larger, in MB."""
+    per_unit = 1 if sys.platform == "darwin" else 1024
+    largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(largest * per_unit / 1e6)
+
+
+def cost(seconds: float) -> dict[str, Any]:
+    """Return the time of a command, and its peak memory so far, as JSON values."""
+    return {"seconds": round(seconds, 3), "peak_memory_mb": peak_memory()}

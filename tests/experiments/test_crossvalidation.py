@@ -65,7 +65,7 @@ def test_copies_that_differ_only_in_case_or_white_space_are_in_the_same_fold(cha
 
 def test_the_number_of_workers_does_not_change_the_result(result):
     parallel = cross_validate(experiment(), RECIPE, seeds=[1], workers=Workers(2))
-    for one, other in zip(result.results, parallel.results, strict=False):
+    for one, other in zip(result.results[:3], parallel.results, strict=True):
         assert_array_equal(one.probabilities, other.probabilities)
 
 
@@ -91,7 +91,7 @@ def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, result):
         journal.remove()
     assert done == [(1, 2)]
     assert notes == ["resuming from p.csv.checkpoint; finished parts: 2"]
-    for one, other in zip(result.results, resumed.results, strict=False):
+    for one, other in zip(result.results[:3], resumed.results, strict=True):
         assert one.measures == other.measures
         for name in ("rows", "probabilities", "predicted", "confidence"):
             assert_array_equal(getattr(one, name), getattr(other, name))
@@ -190,6 +190,8 @@ def test_weights_count_in_training_only():
     plain = cross_validate(experiment(), RECIPE)
     assert [len(fold.rows) for fold in weighted.results] == [len(fold.rows) for fold in plain.results]
     assert (weighted.results[0].probabilities != plain.results[0].probabilities).any()
+    for fold in weighted.results:
+        assert fold.measures.accuracy == (fold.predicted == weighted.experiment.targets[fold.rows]).mean()
 
 
 def test_a_fold_that_leaves_a_single_label_is_named():

@@ -8,6 +8,7 @@ import pytest
 from command import run_forking
 
 from nlptx.runtime import processes
+from nlptx.runtime.resources import available_cores
 from nlptx.runtime.workers import PAUSE, Workers
 
 forks = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
@@ -151,7 +152,7 @@ def test_ranks_accept_new_work_and_end_with_the_block():
 def test_at_most_limits_the_number_of_workers():
     assert [Workers(3).at_most(jobs).jobs for jobs in (1, 3, 9)] == [1, 3, 3]
     assert Workers(3, processes=True).at_most(2).processes
-    assert Workers().jobs == len(os.sched_getaffinity(0)) if sys.platform == "linux" else Workers().jobs
+    assert Workers().jobs == available_cores()
 
 
 def test_a_local_pool_has_the_same_kind_and_number_of_workers():

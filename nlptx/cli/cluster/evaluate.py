@@ -9,9 +9,9 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.options.cluster import ClusterOptions, path_for_workers, size_of
 from nlptx.cli.options.shared import CommonOptions
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cluster.scoring import score_on_workers
 from nlptx.io.output_path import STDOUT
+from nlptx.runtime.resources import peak_memory
 from nlptx.runtime.workers import SERIAL
 
 # Number of texts in the sample that is scored to estimate the time.

@@ -6,13 +6,13 @@ import time
 
 from nlptx.cli.options.cluster import ClusterOptions
 from nlptx.cli.options.shared import CommonOptions
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.pca.fit import check_counts, product_dtype, settings_in_effect
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import automatic, basis_bytes
 from nlptx.pca.transform import even_slices, transform
+from nlptx.runtime.resources import peak_memory
 from nlptx.settings import PcaSettings
 
 

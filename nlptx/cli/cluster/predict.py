@@ -18,7 +18,6 @@ from nlptx.cli.options.shared import CommonOptions
 from nlptx.cli.results.output_file import open_output
 from nlptx.cli.results.prediction_writer import OUTPUT_FORMATS, PredictionWriter, WriterOptions, different_columns_error
 from nlptx.cli.steps.scoring_run import ScoredTexts, score_corpus
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cluster.scoring import load_cached
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.partition import Partition
@@ -27,6 +26,7 @@ from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import input_format, is_archive
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
+from nlptx.runtime.resources import peak_memory
 from nlptx.runtime.workers import Workers
 
 # Size of a partition in bytes. For large inputs, partitions are smaller than for counting, because scoring takes longer

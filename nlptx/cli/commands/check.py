@@ -21,12 +21,12 @@ from nlptx.cli.results.check_report import as_json, draw_check
 from nlptx.cli.results.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.results.table_writer import open_table
 from nlptx.cli.steps.check_predictions import GivenModel, predictions_of_table
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
 from nlptx.data_quality.kinds import KINDS
 from nlptx.errors import QualityGateError
+from nlptx.runtime.resources import cost
 from nlptx.settings import SIMILARITY
 
 if TYPE_CHECKING:
@@ -185,9 +185,14 @@ def check(
             suggested = suggest_texts(rows, unlabelled_rows, suggest, workers, predict_texts)
     candidates = rows if unlabelled_rows is None else rows.followed_by(unlabelled_rows)
     if common.json:
-        cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
+        spent = cost(time.perf_counter() - started)
         print_json(
-            {"data": list(data), **as_json(result, examples), **suggested_as_json(suggested, candidates), **cost}
+            {
+                "data": list(data),
+                **as_json(result, examples),
+                **suggested_as_json(suggested, candidates),
+                **spent,
+            }
         )
     else:
         draw_check(list(data), result, examples, common.reporter)

@@ -16,11 +16,11 @@ from nlptx.cli.options.prediction_format import check_table_output
 from nlptx.cli.options.shared import CommonOptions, common_options
 from nlptx.cli.results.fold_predictions import write_predictions
 from nlptx.cli.steps.experiment import ExperimentOptions, experiment_options, read_experiment
-from nlptx.cli.steps.stage_run import peak_memory
+from nlptx.cli.steps.quality_gate import check_accuracy
 from nlptx.cli.terminal.reporter import Reporter, print_json
 from nlptx.cli.terminal.stop_signal import StopNote, Terminated
-from nlptx.errors import QualityGateError
 from nlptx.io.output_path import STDOUT
+from nlptx.runtime.resources import cost
 
 if TYPE_CHECKING:
     from nlptx.experiments.crossvalidation import CrossValidation
@@ -161,16 +161,13 @@ def crossvalidate(
                 error.add_note(StopNote(kept))
             raise
         journal.remove()
-    seconds = round(time.perf_counter() - started, 3)
+    seconds = time.perf_counter() - started
     if common.json:
-        print_json(
-            {"data": list(options.data), **_as_json(result), "seconds": seconds, "peak_memory_mb": peak_memory()}
-        )
+        print_json({"data": list(options.data), **_as_json(result), **cost(seconds)})
     else:
         _draw(result, common.reporter)
     accuracy = round(result.spread()["accuracy"].mean, 12)  # the mean of several numbers has rounding errors
-    if min_accuracy is not None and accuracy < min_accuracy:
-        raise QualityGateError(f"the mean accuracy is {accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
+    check_accuracy(accuracy, min_accuracy, "mean accuracy")
 
 
 def _fold_title(done: int, folds: int, seeds: int) -> str:

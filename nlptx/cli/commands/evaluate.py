@@ -21,11 +21,12 @@ from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_o
 from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options, model_option
 from nlptx.cli.results.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.steps.evaluate_table import evaluate_table, is_table
+from nlptx.cli.steps.quality_gate import check_accuracy
 from nlptx.cli.steps.seen_data import SEEN, seen_in
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.errors import CorruptError, DataError, QualityGateError
+from nlptx.errors import CorruptError, DataError
+from nlptx.runtime.resources import cost
 
 # End of the note about texts without a known word: how these texts are treated.
 _UNKNOWN = "scored with the label frequencies in the training data"
@@ -195,8 +196,15 @@ def evaluate(
             "coverage_curve": [point._asdict() for point in curve.table()],
             "aurc": curve.aurc,
         }
-        cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({**subject, **as_json(measured), **groups_as_json(groups), **about_data, **cost})
+        print_json(
+            {
+                **subject,
+                **as_json(measured),
+                **groups_as_json(groups),
+                **about_data,
+                **cost(time.perf_counter() - started),
+            }
+        )
     else:
         if abstention.is_given:
             subject["labelled"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
@@ -227,5 +235,4 @@ def evaluate(
         common.reporter.note(note)
     if seen:
         common.reporter.note(f"note: {SEEN[seen]}")
-    if min_accuracy is not None and measured.accuracy < min_accuracy:
-        raise QualityGateError(f"the accuracy is {measured.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
+    check_accuracy(measured.accuracy, min_accuracy)

@@ -24,7 +24,7 @@ from nlptx.cli.options.reading import (
     skip_bad_option,
 )
 from nlptx.cli.options.shared import CommonOptions, common_options
-from nlptx.errors import quoted
+from nlptx.errors import listed, quoted
 from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _check_labels(train: str, test: str, options: ReadOptions, on_note: Callable
     if len(labels[0]) < _MAX_TEXTS and options.label_separator is None:
         known, of_test = ({options.label_map.get(label, label) for label in found if label} for found in labels)
         if unknown := _unknown(sorted(of_test), sorted(known)):
-            named = ", ".join(map(quoted, unknown[:_MAX_LISTED])) + ", ..." * (len(unknown) > _MAX_LISTED)
+            named = listed(list(map(quoted, unknown)), _MAX_LISTED)
             on_note(f"warning: the models cannot be tested, because {train} has no text with this label: {named}")
 
 

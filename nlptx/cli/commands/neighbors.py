@@ -14,7 +14,7 @@ from nlptx.cli.options.number_types import CountRange
 from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options
 from nlptx.cli.steps.start import load_vectors
 from nlptx.cli.terminal.reporter import print_json
-from nlptx.errors import ArtifactError, DataError
+from nlptx.errors import ArtifactError, DataError, listed
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
@@ -127,7 +127,7 @@ def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, wh
             raise
         common.reporter.note(f"note: {where}: {error.message}")
         return []
-    named = ", ".join(similar[:_NAMED]) + (", ..." if len(similar) > _NAMED else "")
+    named = listed(similar, _NAMED)
     common.reporter.note(
         f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}"
     )

@@ -19,10 +19,10 @@ from nlptx.cli.options.precedence import is_default
 from nlptx.cli.options.shared import CommonOptions, common_options, output_option
 from nlptx.cli.results.tuning_report import describe, draw_tuning, file_comments, tuning_as_json
 from nlptx.cli.steps.experiment import ExperimentOptions, experiment_options, read_experiment
-from nlptx.cli.steps.stage_run import peak_memory
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.cli.terminal.stop_signal import StopNote, Terminated
 from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.runtime.resources import cost
 from nlptx.settings import TrainSettings
 
 # Options that determine the data and the starting point of training; the settings file contains them too.
@@ -152,8 +152,7 @@ def tune(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
         )
     if common.json:
-        cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
-        print_json({"output": output, **tuning_as_json(result), **cost})
+        print_json({"output": output, **tuning_as_json(result), **cost(result.seconds)})
     elif result.compared:
         draw_tuning(result, output, common.reporter)
 

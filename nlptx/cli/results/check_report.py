@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nlptx.cli.terminal.option_names import as_options
 from nlptx.cli.terminal.reporter import Reporter, neutralised
 from nlptx.data_quality.kinds import KINDS
+from nlptx.errors import listed
 
 if TYPE_CHECKING:
     from nlptx.data_quality.check import Check
@@ -65,7 +66,7 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
 def draw_check(names: list[str], result: Check, examples: int, reporter: Reporter) -> None:
     """Print the report as tables."""
     profile = result.profile
-    columns = ", ".join(profile.columns[:_COLUMNS]) + (", ..." if len(profile.columns) > _COLUMNS else "")
+    columns = listed(profile.columns, _COLUMNS)
     facts: list[tuple[str, Any]] = [
         ("data", " ".join(names)),
         *([("columns", columns)] if columns else []),

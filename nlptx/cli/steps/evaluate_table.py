@@ -13,9 +13,10 @@ from nlptx.cli.options.page import this_command
 from nlptx.cli.options.precedence import is_default
 from nlptx.cli.options.shared import CommonOptions
 from nlptx.cli.results.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
+from nlptx.cli.steps.quality_gate import check_accuracy
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.errors import DataError, QualityGateError
+from nlptx.errors import DataError
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
@@ -134,5 +135,4 @@ def evaluate_table(
         evaluation = Evaluation(predictions, report, inputs, sha256, groups=groups, notes=notes, command=command)
         write_evaluation_page(page, evaluation)
         common.reporter.note(f"report -> {page}")
-    if min_accuracy is not None and report.accuracy < min_accuracy:
-        raise QualityGateError(f"the accuracy is {report.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
+    check_accuracy(report.accuracy, min_accuracy)

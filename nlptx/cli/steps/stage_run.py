@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from nlptx.cli.options.shared import CommonOptions, Function, output_option
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.cli.terminal.shown_names import with_shown_names
 from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.runtime.resources import cost
 
 # Suffixes of file names that an artifact must not have, because they belong to other formats.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
@@ -58,7 +58,7 @@ class StageRun:
 
     def finish(self, title: str, facts: dict[str, Any]) -> None:
         """Print a summary: as JSON on standard output, or as a table on standard error."""
-        facts = {**facts, "seconds": round(time.perf_counter() - self.started, 3), "peak_memory_mb": peak_memory()}
+        facts = {**facts, **cost(time.perf_counter() - self.started)}
         if self.common.json:
             print_json({"output": self.output, **facts})
         else:
@@ -71,10 +71,3 @@ def _shortened(labels: list[str]) -> str:
     """Return labels as one line of text; if there are many, only the first ones and the total number."""
     more = f", ... ({len(labels):,} in all)" if len(labels) > _MAX_LABELS else ""
     return ", ".join(labels[:_MAX_LABELS]) + more
-
-
-def peak_memory() -> int:
-    """Return the peak resident memory of this process or of one of its workers, whichever is larger, in MB."""
-    per_unit = 1 if sys.platform == "darwin" else 1024
-    largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round(largest * per_unit / 1e6)

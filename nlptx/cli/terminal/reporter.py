@@ -76,7 +76,7 @@ class Reporter:
         self.verbose = verbose
         self.color = color and not os.environ.get("NO_COLOR")
 
-    def console(self, stderr: bool = True) -> Console:
+    def _console(self, stderr: bool = True) -> Console:
         """Return a Rich console for standard error or standard output."""
         from rich.console import Console
 
@@ -128,7 +128,7 @@ class Reporter:
         rows = [list(row) for row in rows]
         cells = [[neutralised(_plain(value)) for value in row] for row in rows]
         parts: list[Table | str] = []
-        for block in split_into_blocks(header, cells, self.console(stderr).width):
+        for block in split_into_blocks(header, cells, self._console(stderr).width):
             table = Table(box=None, header_style="dim")
             for index in block.columns:
                 numeric = all(isinstance(row[index], int | float) for row in rows) and rows
@@ -143,7 +143,7 @@ class Reporter:
     @property
     def width(self) -> int:
         """Number of characters in a line of standard output."""
-        return self.console(False).width
+        return self._console(False).width
 
     def lines(self, title: str, lines: Sequence[str], *, records: bool = False) -> None:
         """Print a title, followed by lines of text.
@@ -161,7 +161,7 @@ class Reporter:
     def _print(self, stderr: bool, *parts: Any, records: bool = False) -> None:
         # A failure to print on standard error (a summary) is ignored; on standard output (a result), it is an error.
         with suppress(OSError) if stderr else nullcontext():
-            console = self.console(stderr)
+            console = self._console(stderr)
             if console.is_terminal:
                 console.print(*parts, sep="\n")
                 return
@@ -179,8 +179,8 @@ class Reporter:
         """
         if self.quiet:
             yield lambda fraction, state, keep=False, title="": None
-        elif (sys.stderr.isatty() and not self.console().is_dumb_terminal) or _in_notebook():
-            with _bar(self.console(), what) as meter:
+        elif (sys.stderr.isatty() and not self._console().is_dumb_terminal) or _in_notebook():
+            with _bar(self._console(), what) as meter:
                 yield meter
         else:
             yield _lines(what)
