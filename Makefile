@@ -160,6 +160,9 @@ $(eval $(call DATA_STAMP,cr,$(CR)))
 $(DATA):
 	@echo "$(DATA) was not found. Download aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and pass DATA=path/to/it" >&2; exit 1
 
+$(NLPTX_SHARED_DATA)/%:
+	@echo "$@ was not found. tests/benchmarks/RESULTS.md describes the files in $(NLPTX_SHARED_DATA)" >&2; exit 1
+
 # $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): rules for the first two stages with the settings of NAME.
 define COUNTS
 build/$(1)/cooccur.npz: build/imdb.data build/$(1)/COOCCUR.args | $$(INSTALLED)

@@ -99,8 +99,9 @@ def read_probabilities(
             " or, if a text can have several labels, set `label_separator`.",
         )
     if changed := int((off > _EXACT).sum()):
+        texts = f"{changed:,} text{'s' * (changed > 1)}"
         on_note(
-            f"{documents[0].source}: because of rounding, the probabilities of {changed:,} texts do not sum to 1"
+            f"{documents[0].source}: because of rounding, the probabilities of {texts} do not sum to 1"
             f" (the difference is at most {off.max():.2g}); they are divided by their sum"
         )
     return result / sums[:, None]

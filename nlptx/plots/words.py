@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 9.5, 6.5
 # Number of words that name a group in the legend.
 _NAMED = 3
+# Maximum number of characters in a line of the legend; longer names of groups have one line per word.
+_MAX_NAME = 28
 # Possible positions of a word beside its marker, each a shift in points and an alignment, in the order in which they
 # are tried.
 _LABEL_POSITIONS = (
@@ -55,6 +57,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
         for number, group in enumerate(groups):
             x, y = np.array([positions[word] for word in group]).T
             name = ", ".join(words[word] for word in group[:_NAMED])
+            name = name if len(name) <= _MAX_NAME else name.replace(", ", ",\n")
             axes.scatter(x, y, s=16, color=COLOURS[number], marker=MARKERS[number], linewidths=0, label=name)
         axes.margins(0.04)
         axes.autoscale_view()  # otherwise, the positions of the words would be computed with old limits of the axes

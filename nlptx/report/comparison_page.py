@@ -115,6 +115,7 @@ def write_comparison_page(
             for position, right, wrong in ((1, pair.first, pair.second), (2, pair.second, pair.first))
         ],
         "max_examples": MAX_EXAMPLES,
+        "max_diagrams": _MAX_DIAGRAMS,
         "command": command,
     }
     write_page(path, "compare.html", **context)

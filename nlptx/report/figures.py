@@ -12,7 +12,7 @@ from nlptx.evaluation.coverage import CoverageCurve
 from nlptx.evaluation.curves import RankingCurves, ranking_curves, reliability
 from nlptx.evaluation.groups import Group
 from nlptx.metrics import BINS, Report
-from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, percent_axis
+from nlptx.report.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Series, axis_start, count_axis, percent_axis
 
 # Maximum number of labels whose curves are drawn, each in a different colour.
 MAX_CURVES = 6
@@ -21,6 +21,8 @@ MAX_CURVES = 6
 MAX_MATRIX, MAX_CONFUSIONS = 12, 25
 # Height of the chart of texts per bin, in SVG units.
 _BINS_HEIGHT = 140
+# Approximate width of a character below an axis, in the units of the charts.
+_CHARACTER = 7
 
 
 class Confidences(NamedTuple):
@@ -132,7 +134,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "bins",
             "Texts at each confidence",
-            "The number of texts in each bin of the diagram above. Points based on only a few texts are unreliable.",
+            "The number of texts in each bin of the reliability diagram. Points based on few texts are unreliable.",
             percent_axis("confidence", start),
             count_axis("texts", max(part.texts for part in bins)),
             [Series("", bars, 1, "bars", width=1 / BINS)],
@@ -181,20 +183,17 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
     positions = range(1, len(groups) + 1)
     start = axis_start(min(group.interval[0] for group in groups), 0)
     points = [(position, group.accuracy) for position, group in zip(positions, groups, strict=True)]
+    names = [group.name.replace(" to ", "\u2013") for group in groups]
+    # If the names of all groups do not fit side by side, only every second or third one is shown.
+    needed = _CHARACTER * max(map(len, names)) * len(names)
+    step = max(1, -(-needed // (WIDTH - LEFT - RIGHT)))
+    ticks = list(zip(positions, names, strict=True))[::step]
     return Chart(
         "length",
         "Accuracy by number of words",
         "Each point is a group of texts of similar length, with its 95 % interval; the dotted line is the accuracy on"
         " all texts.",
-        Axis(
-            0.5,
-            len(groups) + 0.5,
-            [
-                (position, group.name.replace(" to ", "\u2013"))
-                for position, group in zip(positions, groups, strict=True)
-            ],
-            "words",
-        ),
+        Axis(0.5, len(groups) + 0.5, ticks, "words"),
         percent_axis("accuracy", start),
         [Series("", points, 1, "dots", [group.interval for group in groups])],
         level=accuracy,

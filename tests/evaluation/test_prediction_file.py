@@ -329,7 +329,7 @@ def test_rounded_probabilities_are_normalised(tmp_path):
     found = read_predictions(path, on_note=notes.append)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
     assert len(notes) == 1
-    assert "1 texts" in notes[0]
+    assert "1 text do not" in notes[0]
 
 
 @pytest.mark.parametrize(

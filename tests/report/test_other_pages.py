@@ -59,6 +59,16 @@ def test_the_comparison_has_all_parts_and_escapes_texts(compared):
             assert len(page.find("li", **{"data-kind": f"{number}-{place}"})) == min(count, 25)
 
 
+def test_the_page_says_that_there_are_few_groups(tmp_path):
+    for name, wrong in (("a.csv", 3), ("b.csv", 4)):
+        rows = [f"text {n},{'ab'[n % 2]},{'ab'[n % 2 ^ (n % wrong == 0)]},g{n % 3}" for n in range(30)]
+        (tmp_path / name).write_text("\n".join(["text,label,predicted,author", *rows]))
+    call("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--group", "author", "-q", "--report", tmp_path / "r.html")
+    shown = Page((tmp_path / "r.html").read_text()).text()
+    assert "with only 3 groups, the intervals are too narrow, and no difference can be significant" in shown
+    assert "unless there are few groups; then use the p-value" in shown
+
+
 def test_sets_of_labels_can_be_compared_on_a_page(tmp_path):
     small_model().save(tmp_path / "m.npz")
     write_sets(tmp_path / "d.tsv", *make_sets(40, seed=5))

@@ -11,12 +11,25 @@ from hypothesis import strategies as st
 
 from nlptx.errors import SettingsError
 from nlptx.evaluation.coverage import CoverageCurve
+from nlptx.evaluation.groups import Group
 from nlptx.metrics import roc_auc
 from nlptx.report.chart import axis_start, count_axis, percent_axis
-from nlptx.report.figures import coverage_chart, ranking_charts, tint_of
+from nlptx.report.figures import coverage_chart, length_chart, ranking_charts, tint_of
 from nlptx.report.model_facts import card_rows
 from nlptx.report.page import as_script_data, check_report_path, visible
 from nlptx.report.word_spans import Span, find_spans
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shown"), [(range(1, 9), 8), (range(100, 900, 100), 4), (range(10**6, 10**6 + 8), 2)]
+)
+def test_the_names_of_groups_by_length_do_not_overlap(lengths, shown):
+    groups = [Group(f"{length} to {length + 1}", 40, 0.9, (0.8, 0.95)) for length in lengths]
+    ticks = length_chart(groups, 0.9).x.ticks
+    assert len(ticks) == shown
+    names = [name for _, name in ticks]
+    assert names[0] == f"{lengths[0]}\u2013{lengths[0] + 1}"
+    assert 7 * max(map(len, names)) * (len(names) - 1) < 360
 
 
 @given(st.integers(0, 10**9))

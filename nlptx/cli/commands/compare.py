@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -96,11 +97,14 @@ def compare(
     keep_freed_memory()
     unaligned, seen, reading = _predictions(inputs, reading, common)
     predictions = align(unaligned, common.reporter.note)
-    note = common.reporter.note
+    notes = cautions(tuple(seen), seen)
+
+    def note(text: str) -> None:
+        notes.append(text.removeprefix("note: "))
+        common.reporter.note(text)
+
     group_names = (
-        _texts_of_seeds(predictions[0], common)
-        if group is None
-        else group_values(group, predictions[0].documents, note)
+        _texts_of_seeds(predictions[0], note) if group is None else group_values(group, predictions[0].documents, note)
     )
     groups = None if group_names is None else group_numbers(group_names)
     comparison = compare_predictions(predictions, groups)
@@ -115,7 +119,6 @@ def compare(
     if report is not None:
         from nlptx.report.comparison_page import write_comparison_page
 
-        notes = cautions(tuple(seen), seen)
         write_comparison_page(report, comparison, predictions, inputs, notes, this_command())
         common.reporter.note(f"report -> {report}")
     if common.json:
@@ -225,11 +228,11 @@ def _is_only_data(name: str, reading: ReadOptions) -> bool:
     return is_table(name) and not has_predictions(name, reading)
 
 
-def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:
+def _texts_of_seeds(predictions: LabelledPredictions, on_note: Callable[[str], None]) -> list[str] | None:
     """If the table has predictions for several seeds, return the text of each row as its group; otherwise, None."""
     from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)
     if texts is not None:
-        common.reporter.note(seeds_note(texts, "the rows of a text are treated as dependent"))
+        on_note(seeds_note(texts, "the rows of a text are treated as dependent"))
     return texts

@@ -85,8 +85,8 @@ def evaluate_table(
         )
     notes = []
     if (texts := texts_of_seeds(predictions.documents)) is not None:
-        by_column = "; the intervals for single values of a column do not" if by else ""
-        notes.append(seeds_note(texts, f"the interval of the accuracy takes this into account{by_column}"))
+        others = "; all other intervals do not" if by or page is not None else ""
+        notes.append(seeds_note(texts, f"the interval of the accuracy takes this into account{others}"))
         common.reporter.note(notes[0])
     if plot is not None:
         from nlptx.plots import check_picture_path
@@ -132,7 +132,15 @@ def evaluate_table(
 
         sha256 = digest(predictions.documents) if labelled is None else labelled.sha256
         command = this_command()
-        evaluation = Evaluation(predictions, report, inputs, sha256, groups=groups, notes=notes, command=command)
+        evaluation = Evaluation(
+            predictions,
+            report,
+            inputs,
+            sha256,
+            groups=groups,
+            command=command,
+            notes=[note.removeprefix("note: ") for note in notes],
+        )
         write_evaluation_page(page, evaluation)
         common.reporter.note(f"report -> {page}")
     check_accuracy(report.accuracy, min_accuracy)

@@ -45,14 +45,16 @@
     byId("coverage-marker").removeAttribute("hidden");
   }
 
+  // Lower case, with straight apostrophes and single spaces, so that a search need not match their exact form.
+  const plain = (text) => text.toLowerCase().replace(/[\u2018\u2019]/g, "'").replace(/\s+/g, " ");
   const filters = byId("filters");
   if (filters) {
     const items = [...document.querySelectorAll(".texts > li")];
-    const contents = items.map((item) => item.textContent.toLowerCase());
+    const contents = items.map((item) => plain(item.textContent));
     const has = (list, value) => !value || list.split(" ").includes(value);
     const chosen = (id) => (byId(id) ? byId(id).value : "");
     const apply = () => {
-      const wanted = byId("search").value.trim().toLowerCase();
+      const wanted = plain(byId("search").value.trim());
       let shown = 0;
       items.forEach((item, number) => {
         const { kind, result, true: trueLabels, predicted } = item.dataset;
