@@ -14,6 +14,8 @@ from nlptx.training.targets import count_labels
 
 # Losses whose relative difference is at most this number are considered equal.
 _ROUNDING = 1e-4
+# With fewer held-out texts, the comparison says nothing about the model.
+_MIN_TEXTS = 5
 
 
 def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str:
@@ -29,6 +31,8 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
         outputs: (texts, outputs) outputs of the model for the held-out texts.
     """
     targets, weights = data.valid.targets, data.valid.weights
+    if len(targets) < _MIN_TEXTS:
+        return ""
     train_weights = data.train.weights
     counts = count_labels(data.train.targets, len(model.labels), train_weights)
     texts = len(data.train) if train_weights is None else train_weights.sum()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.model import Model
 from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
+from nlptx.sampling.copies import first_copies
 from nlptx.training.dataset import Examples
 from nlptx.training.targets import Targets
 from nlptx.training.thresholds import choose_thresholds
@@ -120,7 +121,8 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
     """For each confidence threshold, count the held-out predictions that reach it, and the wrong ones among them.
 
-    Text weights are ignored, because the guarantee of ``--max-error`` requires counts of independent texts.
+    Text weights are ignored, and of several copies of a text, only the first one is counted, because the guarantee of
+    ``--max-error`` requires counts of independent texts.
 
     Args:
         model: calibrated model.
@@ -128,7 +130,8 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
         valid: the held-out texts.
     """
     confidence, correct = _confidence(model, model.calibrated(outputs), valid)
-    return ErrorCurve.of(confidence, correct, len(valid) + len(valid.unknown))
+    is_first = first_copies(valid.ids) == np.arange(len(valid))
+    return ErrorCurve.of(confidence[is_first], correct[is_first], int(is_first.sum()) + len(valid.unknown))
 
 
 def _confidence(model: Model, p: NDArray[np.float64], valid: Examples) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -129,10 +129,14 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)
     if settings.valid_share and not len(valid):
+        limit = f"a share of {settings.valid_share:g} (`valid_share`)"
+        advice = "use more texts for each label, or a larger share"
+        if settings.valid_max < settings.valid_share * len(targets):
+            limit, advice = f"a total of {settings.valid_max:,} (`valid_max`)", "raise `valid_max`"
+        weights_kept = ": the weights of the last epoch are kept, and" if settings.epochs else ", so"
         context.on_note(
-            f"no texts are held out for validation, because every label has too few texts for a share of"
-            f" {settings.valid_share:g} (`valid_share`): the weights of the last epoch are kept, and it is unknown how"
-            " good the model is; use more texts for each label, or a larger share"
+            f"no texts are held out for validation, because every label has too few texts for {limit}{weights_kept}"
+            f" it is unknown how good the model is; {advice}"
         )
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))

@@ -111,9 +111,9 @@ def encode(
         stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
         return stream
 
-    def known_ids(stream: TokenStream) -> RaggedArray:
+    def known_ids(stream: TokenStream, *, read_forms: bool = False) -> RaggedArray:
         with closing(stream):
-            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget)
+            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget, read_forms)
 
     stream = read(texts)
     counts = stream.counts()
@@ -126,7 +126,8 @@ def encode(
     ids = known_ids(stream)
     held_out = None
     if given.valid is not None:
-        held_out = known_ids(read(valid_texts, len(texts))), encode_targets(valid_names, names, given.separator)
+        valid_ids = known_ids(read(valid_texts, len(texts)), read_forms=True)
+        held_out = valid_ids, encode_targets(valid_names, names, given.separator)
     lexicon = LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None
     if given.lexicon and lexicon is None:
         context.on_note(
@@ -147,11 +148,22 @@ def encode(
     )
 
 
-def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None, budget: MemoryBudget) -> RaggedArray:
-    """Return the int32 ids of the first ``max_words`` known words of each text in a stream."""
+def _known_ids(
+    stream: TokenStream,
+    vocabulary: Vocabulary,
+    max_words: int | None,
+    budget: MemoryBudget,
+    read_forms: bool = False,
+) -> RaggedArray:
+    """Return the int32 ids of the first ``max_words`` known words of each text in a stream.
+
+    With ``read_forms``, unknown words are read as their known forms, as in prediction. Validation texts are read in
+    this way, so that the model is measured, and its temperature fitted, on the predictions that it will make.
+    """
     id_of = np.full(len(stream.word_counts), -1, np.int32)
     for word, number in stream.word_ids.items():
-        id_of[number] = vocabulary.index.get(as_text(word), -1)
+        known = vocabulary.index.get(as_text(word), -1)
+        id_of[number] = vocabulary.forms.id_of_form(as_text(word)) if known < 0 and read_forms else known
 
     def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         done = 0
