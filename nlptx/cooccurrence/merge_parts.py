@@ -26,7 +26,7 @@ from nlptx.cooccurrence.parts import (
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.window_pairs import SparseRows, unit_weights
 from nlptx.corpus.shard import Shard
-from nlptx.errors import CorruptError, DataError, SettingsError
+from nlptx.errors import ArtifactError, CorruptError, DataError, SettingsError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import is_same_file
 from nlptx.runtime.workers import Workers
@@ -52,9 +52,10 @@ def merge_parts(
         on_part: called after a part has been read, with the number of parts read so far.
 
     Raises:
-        ArtifactError: a file is not a part or is damaged.
-        DataError: the parts are incompatible, for example counted with different settings; a part is missing or occurs
-            twice; no word occurs ``min_count`` times; or there are more distinct words than fit in memory.
+        ArtifactError: a file is not a part or is damaged, or the parts are incompatible, for example counted with
+            different settings.
+        DataError: a part is missing or occurs twice; no word occurs ``min_count`` times; or there are more distinct
+            words than fit in memory.
         OutputError: the temporary files cannot be written.
         SettingsError: a file does not exist, or there are no parts.
     """
@@ -69,7 +70,7 @@ def merge_parts(
             part = build(artifact, _pairs, path)
             vocabulary = vocabulary or part.vocabulary
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
-                raise DataError(f"its words differ from those of {paths[0]}", where=path)
+                raise ArtifactError(f"its words differ from those of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
             partial = SpilledMatrix(len(vocabulary), budget)
             partial.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
@@ -159,11 +160,11 @@ def _check_compatible(artifact: Artifact, first: Artifact, path: str, first_path
         ("number of shards", artifact.details["shards"], first.details["shards"]),
     ):
         if this != other:
-            raise DataError(f"its {name} differs from that of {first_path}: {this} and {other}", where=path)
+            raise ArtifactError(f"its {name} differs from that of {first_path}: {this} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
             others = f"`{name}` is {value} here and {first.settings.get(name)} there"
             hint = "Count all parts with the same settings."
-            raise DataError(f"its settings differ from those of {first_path}: {others}", where=path, hint=hint)
+            raise ArtifactError(f"its settings differ from those of {first_path}: {others}", where=path, hint=hint)
     if corpus_details(artifact.details) != corpus_details(first.details):
-        raise DataError(f"its corpus differs from that of {first_path}", where=path)
+        raise ArtifactError(f"its corpus differs from that of {first_path}", where=path)

@@ -66,12 +66,15 @@ def has_true_labels(path: str, reading: ReadOptions) -> bool:
     return find_column(_first_rows(path, reading), reading.label_column) is not None
 
 
-def with_format(path: str, reading: ReadOptions) -> ReadOptions:
+def with_format(path: str, reading: ReadOptions, *, only_input: bool = False) -> ReadOptions:
     """Return a copy of ``reading`` with the format of the table at ``path``.
 
     The format is determined by the name of the file or, if that fails, by its content. ``reading.format`` and
-    ``reading.delimiter`` are ignored, because they describe other inputs, such as labelled data from a pipe.
+    ``reading.delimiter`` are ignored, because they describe other inputs, such as labelled data from a pipe. If the
+    table is the only input, they describe the table, so they are kept.
     """
+    if only_input and (reading.format != "auto" or reading.delimiter is not None):
+        return reading
     format = _table_format(_head(path)) or "csv" if format_by_name(path) == "text" else "auto"
     return replace(reading, format=format, delimiter=None)
 

@@ -73,7 +73,7 @@ def read_predictions(
             do not sum to 1, or the texts differ from the texts of ``data``.
         LabelError: a text has no true label.
     """
-    reading = with_format(path, reading or ReadOptions())
+    reading = with_format(path, reading or ReadOptions(), only_input=data is None)
     corpus = Corpus([path], reading, on_note)
     labelled = LabelledDocuments(corpus)
     documents = list(labelled if data is None else corpus)

@@ -18,7 +18,8 @@ from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
 from nlptx.classifier.scoring import score
 from nlptx.classifier.token_ids import pieces
-from nlptx.cli.results.prediction_writer import escape_formula, round_distribution, round_each
+from nlptx.cli.results.formulas import escape_formula
+from nlptx.cli.results.prediction_writer import round_distribution, round_each
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout, flatten
 from nlptx.runtime.workers import Workers
@@ -219,9 +220,9 @@ def test_huge_weights_give_finite_probabilities_or_an_error(part, size):
 
 
 def test_only_spreadsheet_formulas_are_escaped():
-    for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
+    for text in ("=1+1", "+1+1", "-A1", "-", "-1e9", "@SUM(A1)", "\t=1", "\r=1"):
         assert escape_formula(text) == "'" + text
-    for text in ("", "a=1", " =1", "'=1", "1-1"):
+    for text in ("", "a=1", " =1", "'=1", "1-1", "-1", "+1", "-0.5"):
         assert escape_formula(text) == text
 
 

@@ -210,3 +210,8 @@ def test_negated_words_are_shown_without_a_mark():
         "unknown when negated",
         "unknown",
     ]
+
+
+def test_a_dash_stands_for_standard_input(model):
+    found = [call("explain", word, "-m", model, "--json", stdin="good film").json for word in ("-", "good film")]
+    assert found[0] == found[1]

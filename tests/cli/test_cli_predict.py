@@ -338,9 +338,9 @@ def test_csv_safe_tables_contain_no_formula(layout, model, tmp_path):
 
 
 def test_json_numbers_are_not_escaped_in_a_csv_safe_table(model, tmp_path):
-    path = write_table(tmp_path / "in.jsonl", [{"text": NEG, "number": -5, "word": "-5"}])
+    path = write_table(tmp_path / "in.jsonl", [{"text": NEG, "number": -5, "word": "-five"}])
     (row,) = read_table(predict(model, path, "--format", "csv", "--csv-safe").stdout, "csv")
-    assert (row["number"], row["word"]) == ("-5", "'-5")
+    assert (row["number"], row["word"]) == ("-5", "'-five")
 
 
 def test_the_score_of_a_text_does_not_depend_on_its_position(model):

@@ -1,10 +1,13 @@
 """Tests of ``train --start`` and ``train -e MODEL``: commands and digests in ``info``, and files that are refused."""
 
 import hashlib
+import os
 import shlex
+import threading
 
 import pytest
 from calling import call, failure
+from command import header_of
 from sample_data import make_rows, write_tsv
 
 from nlptx.classifier.model_file import bundled_path
@@ -137,3 +140,29 @@ def test_files_that_are_not_valid_models_are_refused(started, work, tmp_path):
         code, told = failure("train", started / "new.tsv", "--start", start, "-o", tmp_path / "model.npz")
         assert code == 4, told
         assert start.name in told
+
+
+def test_a_lexicon_may_come_from_a_pipe_and_need_not_exist_after_reading(tmp_path, monkeypatch):
+    """A pipe can be read only once, so no digest of it is stored."""
+    from nlptx.training import fit as training
+
+    write_tsv(tmp_path / "d.tsv", make_rows(("neg", "pos"), 40, seed=1))
+    lexicon, pipe = tmp_path / "l.txt", tmp_path / "pipe"
+    lexicon.write_text("good\t1\nbad\t-1\n")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(lexicon.read_bytes(),))
+    writer.start()
+    fast = ("--effort", "fast", "-q", "-j", "1")
+    call("train", tmp_path / "d.tsv", "--lexicon", pipe, *fast, "-o", tmp_path / "a.npz")
+    writer.join()
+    assert "lexicon_sha256" not in header_of(tmp_path / "a.npz")["details"]["source"]
+    digest = hashlib.sha256(lexicon.read_bytes()).hexdigest()
+
+    def fit(*arguments, **options):
+        lexicon.unlink()
+        return trained(*arguments, **options)
+
+    trained = training.fit
+    monkeypatch.setattr(training, "fit", fit)
+    call("train", tmp_path / "d.tsv", "--lexicon", lexicon, *fast, "-o", tmp_path / "b.npz")
+    assert header_of(tmp_path / "b.npz")["details"]["source"]["lexicon_sha256"] == digest

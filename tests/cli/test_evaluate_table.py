@@ -1,7 +1,7 @@
 """Tests of ``nlptx evaluate`` for tables with the predictions of any program."""
 
 import pytest
-from calling import call
+from calling import call, failure
 from command import refused, run
 
 PLAIN = "text,label,predicted\na,neg,neg\nb,pos,?\nc,pos,pos\nd,neg,pos\n"
@@ -152,3 +152,13 @@ def test_no_predictions(tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("text,label\na,x\n")
     refused("evaluate", "-m", data, code=3, says="there are no predictions")
+
+
+def test_the_format_and_delimiter_apply_to_a_table_that_is_the_only_input(tmp_path):
+    """A TSV file with quoted fields, as pandas writes it."""
+    path = tmp_path / "a.tsv"
+    path.write_text('text\tlabel\tpredicted\n"good ""film"""\tpos\tpos\n"bad\nfilm"\tneg\tpos\nbad\tneg\tneg\n')
+    report = call("evaluate", "-m", path, "--input-format", "csv", "--delimiter", "tab", "--json").json
+    assert report["texts"] == 3
+    code, message = failure("evaluate", "-m", path)
+    assert (code, "use --input-format csv" in message) == (3, True)

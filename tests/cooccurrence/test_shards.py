@@ -184,10 +184,10 @@ def test_info_names_the_command(folder):
         (("merge", "tokens-1.npz", "./tokens-1.npz"), 3, "the file is given twice, first as tokens-1.npz"),
         (("merge", "pairs-2.npz", "link.npz"), 3, "link.npz: the file is given twice, first as pairs-2.npz"),
         (("merge", "tokens-1.npz", "copy.npz"), 3, "copy.npz: contains shard 1/2, as does tokens-1.npz"),
-        (("merge", "tokens-1.npz", "pairs-2.npz"), 3, "pairs-2.npz: its kind differs from that of tokens-1.npz"),
+        (("merge", "tokens-1.npz", "pairs-2.npz"), 4, "pairs-2.npz: its kind differs from that of tokens-1.npz"),
         (
             ("merge", "tokens-1.npz", "other-2.npz"),
-            3,
+            4,
             "its settings differ from those of tokens-1.npz: --min-count",
         ),
         (("merge", "pairs-1.npz", "pairs-2.npz", "--words-only"), 4, "holds pairs"),
@@ -223,7 +223,7 @@ def test_another_corpus_is_refused(folder, tmp_path):
     refused(*words, "--vocabulary", folder / "words.npz", code=3, says="the word list was made from another corpus")
     run(*words, "-q")
     says = "its corpus differs from that of"
-    refused("merge", folder / "tokens-2.npz", tmp_path / "p.npz", code=3, says=says)
+    refused("merge", folder / "tokens-2.npz", tmp_path / "p.npz", code=4, says=says)
 
 
 @pytest.mark.parametrize("kind", ["tokens", "pairs"])

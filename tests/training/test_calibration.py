@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from command import refused, run
 from numpy.testing import assert_allclose, assert_array_equal
-from reviews import make_reviews, small_fit
+from reviews import make_reviews, small_embeddings, small_fit
 from sample_data import one_step
 
+import nlptx
+from nlptx import TrainSettings
 from nlptx.metrics import log_loss
 from nlptx.nn import LOSSES, CrossEntropy
 from nlptx.training.calibration import MIN_TEXTS, find_temperature
@@ -107,3 +109,16 @@ def test_info_describes_the_bundled_model():
     assert info["kind"] == "model"
     expected = {"data", "method", "accuracy", "lexicon", "calibration on film reviews", "weaker", "not_for"}
     assert expected <= set(info["details"]["card"])
+
+
+def test_copies_of_a_held_out_text_are_counted_once_for_the_error_rates():
+    """The guarantee of ``--max-error`` requires independent texts."""
+    texts, labels = make_reviews(60)
+    held_out, truth = make_reviews(100, seed=2)
+    settings = TrainSettings(epochs=1, batch=8, ngrams=0, width=0, calibrate=False, subwords="off")
+
+    def curve_for(*valid):
+        return nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1).error_curve
+
+    once, twice = curve_for(held_out, truth), curve_for(held_out * 2, truth * 2)
+    assert (twice.texts, twice.answered, twice.wrong) == (once.texts, once.answered, once.wrong)

@@ -223,6 +223,14 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     ]
 
 
+def test_a_small_limit_for_held_out_texts_is_named_as_the_reason():
+    _, notes = fit(*make_reviews(40), valid_max=1, epochs=0, ngrams=1, lsa_components=0)
+    assert notes[-1] == (
+        "no texts are held out for validation, because every label has too few texts for a total of 1 (`valid_max`),"
+        " so it is unknown how good the model is; raise `valid_max`"
+    )
+
+
 def test_no_note_if_nothing_is_held_out_on_purpose():
     assert fit(*make_reviews(40), valid_share=0.0)[1] == []
 

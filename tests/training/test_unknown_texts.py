@@ -52,3 +52,16 @@ def test_the_message_for_texts_without_a_known_word_does_not_blame_word_vectors_
     assert "Use more texts, or set `new_word_min_count=1`, with which every word of the texts is known." in str(
         caught.value
     )
+
+
+def test_validation_texts_are_read_as_in_prediction():
+    """An unknown word is read as its known form, so the model is measured on the predictions that it will make."""
+    words = {"pos": "wonderful", "neg": "dreadful"}
+    labels = ["pos", "neg"] * 20
+    texts = [f"{words[label]} film {number % 7}" for number, label in enumerate(labels)]
+    valid = [f"{words[label]}ness {number % 5}" for number, label in enumerate(labels)]
+    settings = TrainSettings(epochs=0, calibrate=False)
+    model = nlptx.fit(texts, labels, settings=settings, valid=(valid, labels), jobs=1)
+    report = nlptx.evaluate(model, valid, labels)
+    assert report.accuracy == 1
+    assert model.history["regions" if "regions" in model.history else "epochs"][-1]["valid_accuracy"] == 1

@@ -160,3 +160,9 @@ def test_damaged_warnings_are_rejected(warnings, tmp_path):
     container.write(path, artifact)
     with pytest.raises(CorruptError, match="warnings"):
         Model.load(path)
+
+
+def test_a_few_held_out_texts_cause_no_warning():
+    held_out, truth = make_reviews(4, seed=3)
+    _, notes = fit(valid=(held_out, swapped(truth)), epochs=4, lr=0.01, warmup=0)
+    assert not any("worse than predictions" in note for note in notes)

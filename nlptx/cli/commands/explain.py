@@ -105,8 +105,9 @@ def explain(
     of the label, ln(p / (1 - p)), when the word is left out. The interaction of a pair is the amount by which the first
     word changes the effect of the second word. Only pairs that contain one of the most important words are measured.
 
-    Without --input, one text is explained: the arguments, or all of standard input. With --input FILE, each text of
-    FILE is explained, in bounded memory. FILE may have any format that nlptx predict reads; - is standard input.
+    Without --input, one text is explained: the arguments, or (without arguments, or with -) all of standard input.
+    With --input FILE, each text of FILE is explained, in bounded memory. FILE may have any format that nlptx
+    predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability", "tokens"
     (their number), "words" and "pairs"; "label" and "probability" are null if the model knows no word of the text. Each
@@ -116,7 +117,7 @@ def explain(
     The option --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by
     block, head, query word and key word) and "attention_shape".
     """
-    text = " ".join(words) if words else None
+    text = " ".join(words) if words not in ((), ("-",)) else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
     output_format = choose_format(format, common.json, output)

@@ -154,6 +154,9 @@ def train(
             Checkpoint(output, checkpoint_minutes, resume, common.reporter.note) as checkpoint,
             MemoryBudget(memory, tmp_dir) as budget,
         ):
+            # The files are read now, because they may change or vanish during training.
+            digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
+            digests |= file_digest("exclude_sha256", reading.exclude)
             model_card = read_card(card) if card else {}
             entries = read_lexicon(lexicon) if lexicon else None
             with common.reporter.meter("reading") as meter:
@@ -204,8 +207,6 @@ def train(
                     memory=memory,
                     tmp_dir=tmp_dir,
                 )
-            digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
-            digests |= file_digest("exclude_sha256", reading.exclude)
             model.source, model.card = training_data.source | digests, model_card
             save_model(model, training_data, stage, checkpoint, earlier_stages.facts if earlier_stages else {})
     except (KeyboardInterrupt, Terminated) as error:

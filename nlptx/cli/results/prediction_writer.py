@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nlptx.classifier.prediction_columns import NO_LABEL, free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
+from nlptx.cli.results.formulas import escape_formula
 from nlptx.cli.results.table_writer import TSV_BREAKS, as_cells, cell, table_line
 from nlptx.cli.terminal.reporter import neutralised
 from nlptx.corpus.document import Document
@@ -28,7 +29,6 @@ OUTPUT_FORMATS = {"document": "text", "parquet": "csv"}
 # Decimal places of probabilities and scores in tables.
 DIGITS = 6
 _DIGITS_OF_SURPRISE = 2
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -238,11 +238,6 @@ def round_each(probabilities: Sequence[float]) -> list[float]:
 
 def _three_digits(p: float) -> float:
     return float(f"{p:.3g}")
-
-
-def escape_formula(text: str) -> str:
-    """Put a single quote before a text that a spreadsheet would treat as a formula (OWASP, "CSV Injection")."""
-    return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
 def _document_columns(document: Document) -> dict[str, Any]:

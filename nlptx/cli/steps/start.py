@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -76,11 +77,13 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 def file_digest(name: str, path: str | None) -> dict[str, str]:
     """Return a dictionary that maps ``name`` to the SHA-256 of an input file, to be recorded in the new model.
 
-    The result is empty if ``path`` is None, or if the file is read from standard input.
+    The result is empty if ``path`` is None, standard input, a pipe, or a missing file, which is reported when the file
+    itself is read.
     """
     from nlptx.classifier.model_file import bundled_path
 
-    if path in (None, "-"):
+    path = bundled_path() if path == BUNDLED else path
+    if path is None or not os.path.isfile(path):
         return {}
-    with open(bundled_path() if path == BUNDLED else path, "rb") as file:
+    with open(path, "rb") as file:
         return {name: hashlib.file_digest(file, "sha256").hexdigest()}
