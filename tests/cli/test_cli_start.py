@@ -150,7 +150,7 @@ def test_a_lexicon_may_come_from_a_pipe_and_need_not_exist_after_reading(tmp_pat
     lexicon, pipe = tmp_path / "l.txt", tmp_path / "pipe"
     lexicon.write_text("good\t1\nbad\t-1\n")
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(lexicon.read_bytes(),))
+    writer = threading.Thread(target=pipe.write_bytes, args=(lexicon.read_bytes(),), daemon=True)
     writer.start()
     fast = ("--effort", "fast", "-q", "-j", "1")
     call("train", tmp_path / "d.tsv", "--lexicon", pipe, *fast, "-o", tmp_path / "a.npz")

@@ -281,7 +281,7 @@ def test_an_archive_may_come_from_a_pipe(tmp_path, kind):
         for number in range(40):
             add(archive, f"pos/{number}.txt", f"text {number}".encode())
     os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()))
+    writer = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()), daemon=True)
     writer.start()
     assert texts(pipe) == [f"text {number}" for number in range(40)]
     writer.join()
