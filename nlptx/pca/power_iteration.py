@@ -41,7 +41,7 @@ _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
 _MIN_DEGREE = 8
-# Two eigenvalues are considered equal if their ratio is at least this number.
+# Two eigenvalues are considered equal if the smaller one is at least this fraction of the larger one.
 _EQUAL = 1 - 1e-4
 
 
@@ -151,17 +151,17 @@ def power_iteration(
             if ended or reached == count:
                 break
             goal = min(end, basis.width + 2 * max(block, count - reached))
-        found, is_random = reached, False
-        if found == count and min(block, degree) > 1:
+        found, begins_anew = reached, False
+        if found == count and min(block, degree) > 1 and spent < max_products:
             copies = _end_of_copies(ritz[:found], certain, block)
-            if copies < count:
+            if copies < count:  # copies may be missing, which only a random block can find
                 found = certain = copies
-                is_random = True
+                begins_anew = True
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
         # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
         # Such an eigenvector becomes part of the next block.
-        following = slice(found, found if is_random else max(found, before) + block)
+        following = slice(found, found if begins_anew else max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
         if missing > 0 and found < count:

@@ -154,7 +154,7 @@ def train(
             Checkpoint(output, checkpoint_minutes, resume, common.reporter.note) as checkpoint,
             MemoryBudget(memory, tmp_dir) as budget,
         ):
-            # The files are read now, because they may change or vanish during training.
+            # The digests are computed now, because the files may change or vanish during training.
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
             digests |= file_digest("exclude_sha256", reading.exclude)
             model_card = read_card(card) if card else {}
