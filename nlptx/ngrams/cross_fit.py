@@ -102,7 +102,7 @@ def fit_ngram_features(
             budget=budget,
         )
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng, first_copies(texts))
+    fold = assign_folds(targets, folds, rng, first_copies(texts, settings.capitals_sign))
     prepared = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
     known, ngram_importance, scaled, lexicon_feature, rows, components, row_of = prepared
     width = feature_width(settings.classes, independent=targets.ndim == 2)

@@ -40,6 +40,8 @@ class FeatureSettings:
         folds: number of folds. The features of a training text come from models that were fitted without its fold.
         needs_token_features: whether the network needs the token features.
         may_drop: whether ``min_texts`` may be raised if there are too many n-grams, so that rare ones are dropped.
+        capitals_sign: id of the sign before words in capitals, or None. Texts that differ only in this sign are copies,
+            which are assigned to the same fold.
     """
 
     classes: int
@@ -50,6 +52,7 @@ class FeatureSettings:
     folds: int = FOLDS
     needs_token_features: bool = True
     may_drop: bool = False
+    capitals_sign: int | None = None
 
 
 def min_texts_for_components(texts: float) -> int:

@@ -70,7 +70,7 @@ def fit_out_of_core(
         counted(others, on_count, len(texts)), settings.order, settings.words, workers, budget
     )
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng, first_copies(texts))
+    fold = assign_folds(targets, folds, rng, first_copies(texts, settings.capitals_sign))
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(others)

@@ -73,7 +73,7 @@ def fit_sparse_features(
     rows = divide_by_root(presence_matrix(sets, known, workers), words)
     labels = label_matrix(targets, settings.classes)
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng, first_copies(texts))
+    fold = assign_folds(targets, folds, rng, first_copies(texts, settings.capitals_sign))
     parts = training_parts(fold, folds)
     on_model = step_counter("linear models", len(parts), on_progress, f"sets of {settings.classes:,}")
     # L-BFGS holds the interpreter lock, so processes are faster than threads.

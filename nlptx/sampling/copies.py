@@ -20,16 +20,19 @@ from numpy.typing import NDArray
 _OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
 
 
-def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
+def first_copies(texts: Iterable[bytes | NDArray], ignored: int | None = None) -> NDArray[np.int64]:
     """Return, for each text, the index of the first text equal to it, (texts,).
 
-    Each text is given as bytes or as word ids.
+    Each text is given as bytes or as word ids. Two texts that differ only in the word with the id ``ignored`` count as
+    equal; this is the sign that stands before words in capitals (see :attr:`.Vocabulary.capitals_sign`).
 
     Empty texts, and texts that occur very often, are not treated as copies: each of them gets its own index.
 
     >>> first_copies([b"a", b"b", b"a", b"", b"", *(bytes([number]) for number in range(20))])[:5]
     array([0, 1, 0, 3, 4])
     """
+    if ignored is not None:
+        texts = (text[text != ignored] for text in texts if isinstance(text, np.ndarray))
     # The digest of an empty text is replaced with 0, so that empty texts can be told apart from the others.
     digests = (int.from_bytes(blake2b(bytes(text), digest_size=8).digest()) if len(text) else 0 for text in texts)
     keys: NDArray[np.uint64] = np.fromiter(digests, np.uint64)

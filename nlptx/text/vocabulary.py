@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nlptx.errors import CorruptError
 from nlptx.runtime.pickling import PickledWithoutCache
+from nlptx.text.signs import SHOUTED
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_forms import WordForms
 
@@ -52,6 +53,11 @@ class Vocabulary(PickledWithoutCache):
     def forms(self) -> WordForms:
         """The known forms of unknown words."""
         return WordForms(self.index)
+
+    @property
+    def capitals_sign(self) -> int | None:
+        """Id of the sign that stands before words in capitals; None if the vocabulary lacks this sign."""
+        return self.index.get(SHOUTED)
 
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self):,} words, tokenizer {self.tokenizer.name!r}>"

@@ -130,7 +130,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
         valid: the held-out texts.
     """
     confidence, correct = _confidence(model, model.calibrated(outputs), valid)
-    is_first = first_copies(valid.ids) == np.arange(len(valid))
+    is_first = first_copies(valid.ids, model.vocabulary.capitals_sign) == np.arange(len(valid))
     return ErrorCurve.of(confidence[is_first], correct[is_first], int(is_first.sum()) + len(valid.unknown))
 
 

@@ -115,11 +115,11 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
             raise DataError("there are no validation texts", hint="Check the data of `valid`.")
         if not len(valid):
             raise DataError("no validation text contains a known word")
-        _note_copies(ids, valid.ids, context)
+        _note_copies(ids, valid.ids, encoded.vocabulary.capitals_sign, context)
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
-        first = first_copies(ids)
+        first = first_copies(ids, encoded.vocabulary.capitals_sign)
         rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT), first)
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
@@ -172,8 +172,8 @@ def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
     return Examples(ids, texts.targets[rows], passages=len(passages), weights=weights)
 
 
-def _note_copies(train: RaggedArray, valid: RaggedArray, context: TrainingContext) -> None:
-    first = first_copies(chain(train, valid))[len(train) :]
+def _note_copies(train: RaggedArray, valid: RaggedArray, capitals_sign: int | None, context: TrainingContext) -> None:
+    first = first_copies(chain(train, valid), capitals_sign)[len(train) :]
     copies = int((first < len(train)).sum())
     if copies > _MAX_COPIES * len(valid):
         context.on_note(

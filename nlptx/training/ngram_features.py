@@ -57,6 +57,7 @@ def add_ngram_features(
         folds=FOLDS if settings.epochs else linear_combination.number_of_folds(len(texts)),
         needs_token_features=settings.epochs > 0,
         may_drop=settings.ngram_min_texts == 0,
+        capitals_sign=encoded.vocabulary.capitals_sign,
     )
     inputs = texts.ids, texts.targets, feature_settings, context.seed, encoded.unlabelled, data.passages, texts.weights
 

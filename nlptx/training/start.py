@@ -130,7 +130,7 @@ def start_from(
         context.workers,
         context.report,
         texts.weights,
-        first_copies(texts.ids),
+        first_copies(texts.ids, encoded.vocabulary.capitals_sign),
     )
     if correction.is_zero:
         context.on_note(

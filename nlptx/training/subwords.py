@@ -66,7 +66,10 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         context.workers,
     )
     fold = assign_folds(
-        train.targets, min(FOLDS, len(train)), generator(context.seed, Stream.FOLDS), first_copies(train.ids)
+        train.targets,
+        min(FOLDS, len(train)),
+        generator(context.seed, Stream.FOLDS),
+        first_copies(train.ids, model.vocabulary.capitals_sign),
     )
     width = to_scores(loss).shape[1]
     subwords = fit_subword_model(

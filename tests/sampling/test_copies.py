@@ -78,3 +78,10 @@ def test_validation_texts_that_are_training_texts_cause_a_warning():
     others = [f"w{number} w{number % 5}" for number in range(20, 40)]
     nlptx.fit(texts[:20], labels[:20], settings=settings, valid=(others, labels[:20]), on_note=notes.append)
     assert len(notes) == 1
+
+
+def test_an_ignored_word_does_not_distinguish_texts():
+    texts = [np.array(ids, np.int32) for ids in ([1, 2], [9, 1, 2], [1, 9, 2, 9], [2, 1], [9], [])]
+    texts += [np.array([number + 20], np.int32) for number in range(40)]
+    assert first_copies(texts, 9)[:6].tolist() == [0, 0, 0, 3, 4, 5]
+    assert first_copies(texts)[:4].tolist() == [0, 1, 2, 3]

@@ -65,3 +65,24 @@ def test_validation_texts_are_read_as_in_prediction():
     report = nlptx.evaluate(model, valid, labels)
     assert report.accuracy == 1
     assert model.history["regions" if "regions" in model.history else "epochs"][-1]["valid_accuracy"] == 1
+
+
+def test_copies_in_capitals_are_copies():
+    """The tokenizer puts a sign before words in capitals, so the ids of the two texts differ."""
+    labels = ["pos", "neg"] * 20
+    texts = [
+        f"a {'good' if label == 'pos' else 'bad'} film about {'xyz'[n % 3] * (n + 3)}" for n, label in enumerate(labels)
+    ]
+    notes = []
+    settings = TrainSettings(epochs=0, lsa_components=0)
+    model = nlptx.fit(
+        texts, labels, settings=settings, valid=([text.upper() for text in texts], labels), jobs=1, on_note=notes.append
+    )
+    assert model.vocabulary.capitals_sign is None  # no training text has words in capitals
+    both = [*texts, *(text.upper() for text in texts)]
+    model = nlptx.fit(both, labels * 2, settings=settings, valid=(texts, labels), jobs=1, on_note=notes.append)
+    assert model.vocabulary.capitals_sign is not None
+    assert sum("40 of 40 validation texts are training texts too" in note for note in notes) == 2
+    # A held-out text and its copy in capitals are held out together.
+    alone = nlptx.fit(both, labels * 2, settings=settings, jobs=1)
+    assert alone.history["valid_texts"] % 2 == 0
