@@ -36,6 +36,11 @@ def test_a_confusion_matrix_with_long_labels_keeps_the_labels_of_its_rows(capsys
     assert all(any(line.startswith(f" {label} ") for line in lines) for label in short)
 
 
+def test_all_key_columns_are_repeated():
+    header, rows = ["first", "second", "with", "without"], [["not", "good", "+7.08", "+2.46"]]
+    assert [block.columns for block in split_into_blocks(header, rows, 24, keys=2)] == [[0, 1, 2], [0, 1, 3]]
+
+
 def test_a_table_that_fits_is_one_block():
     header, rows = ["label", "F1", "a long comment"], [["neg", "0.5", "word " * 50]]
     assert [block.columns for block in split_into_blocks(header, rows, 60)] == [[0, 1, 2]]

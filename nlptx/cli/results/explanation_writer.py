@@ -111,6 +111,7 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
                 (*pair.words, f"{pair.effect_with:+.2f}", f"{pair.effect_without:+.2f}", f"{pair.interaction:+.2f}")
                 for pair in explained.pairs
             ],
+            keys=2,
         )
 
 

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 # Characters that can control a terminal: C0 and C1 controls except tab, and marks that change the text direction.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# Width of tables, in characters, if the output is not a terminal.
-_WIDTH = 120
-# Seconds between progress lines if standard error is not a terminal.
-_LINE_EVERY = 10.0
+# Without a terminal: width of tables in characters, and seconds between progress lines.
+_WIDTH, _LINE_EVERY = 120, 10.0
 
 
 def neutralised(text: str) -> str:
@@ -118,8 +116,10 @@ class Reporter:
             table.add_row(Text(neutralised(name)), Text(neutralised(_plain(value))))
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
-    def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
-        """Draw a table, in several blocks of columns if it is too wide. Columns of numbers are right-aligned."""
+    def table(
+        self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False, keys: int = 1
+    ) -> None:
+        """Draw a table, in blocks of columns if it is too wide; each block begins with the first ``keys`` columns."""
         from rich.table import Table
         from rich.text import Text
 
@@ -128,7 +128,7 @@ class Reporter:
         rows = [list(row) for row in rows]
         cells = [[neutralised(_plain(value)) for value in row] for row in rows]
         parts: list[Table | str] = []
-        for block in split_into_blocks(header, cells, self._console(stderr).width):
+        for block in split_into_blocks(header, cells, self._console(stderr).width, keys):
             table = Table(box=None, header_style="dim")
             for index in block.columns:
                 numeric = all(isinstance(row[index], int | float) for row in rows) and rows

@@ -18,13 +18,14 @@ class Block(NamedTuple):
     unbroken: set[int]
 
 
-def split_into_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Block]:
-    """Split a table into blocks that fit into the width. Every block starts with the first column.
+def split_into_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, keys: int = 1) -> list[Block]:
+    """Split a table into blocks that fit into the width. Every block starts with the key columns.
 
     Args:
         header: headings of the columns.
         rows: cells of each row.
         width: number of characters in a line of the output.
+        keys: number of key columns, which say what a row is about; they are the first ones.
 
     >>> [block.columns for block in split_into_blocks(["word", "a", "b"], [["good", "0.1234", "0.5678"]], 16)]
     [[0, 1], [0, 2]]
@@ -37,10 +38,10 @@ def split_into_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], widt
         max(min(heading, _HEADING), min(cell, _CELL)) + _PADDING for heading, cell in zip(headings, cells, strict=True)
     ]
     unbroken = {index for index in range(len(header)) if max(cells[index], headings[index]) + _PADDING == needed[index]}
-    groups: list[list[int]] = [[0]] if header else []
-    for index in range(1, len(header)):
-        if len(groups[-1]) > 1 and sum(needed[column] for column in groups[-1]) + needed[index] > width:
-            groups.append([0])
+    groups: list[list[int]] = [list(range(keys))] if header else []
+    for index in range(keys, len(header)):
+        if len(groups[-1]) > keys and sum(needed[column] for column in groups[-1]) + needed[index] > width:
+            groups.append(list(range(keys)))
         groups[-1].append(index)
     return [
         Block(columns, unbroken.intersection(columns) if sum(needed[column] for column in columns) <= width else set())
