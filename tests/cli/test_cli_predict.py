@@ -12,7 +12,7 @@ import tarfile
 import time
 
 import pytest
-from calling import call
+from calling import call, failure
 from command import Running, contents, environment, on_terminal, refused, run, shell
 from sample_data import LABEL_WORDS, PLAIN
 
@@ -341,6 +341,16 @@ def test_json_numbers_are_not_escaped_in_a_csv_safe_table(model, tmp_path):
     path = write_table(tmp_path / "in.jsonl", [{"text": NEG, "number": -5, "word": "-five"}])
     (row,) = read_table(predict(model, path, "--format", "csv", "--csv-safe").stdout, "csv")
     assert (row["number"], row["word"]) == ("-5", "'-five")
+
+
+def test_a_table_is_not_replaced_in_a_format_that_cannot_hold_its_cells(model, tmp_path):
+    """TSV has no quoting, so tabs and line breaks would become spaces."""
+    path = tmp_path / "t.tsv"
+    content = f'text;n\n"{POS}\tfilm\nsecond line";1\n'
+    path.write_text(content)
+    code, message = failure("predict", path, "-m", model, "--delimiter", ";", "-o", path)
+    assert (code, "would be overwritten" in message) == (2, True)
+    assert path.read_text() == content
 
 
 def test_the_score_of_a_text_does_not_depend_on_its_position(model):

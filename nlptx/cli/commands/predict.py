@@ -18,6 +18,7 @@ from nlptx.cli.options.reading import reading_options
 from nlptx.cli.options.reading_checks import note_unused_options
 from nlptx.cli.options.shared import CommonOptions, common_options, model_option
 from nlptx.corpus.read_options import ReadOptions
+from nlptx.corpus.source import input_format
 from nlptx.errors import SettingsError
 from nlptx.io.output_path import STDOUT
 
@@ -115,9 +116,10 @@ def predict(
     note_unused_options(common.reporter.note, inputs)
     output_format = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output contains all rows and columns of the
-    # table, unless an option leaves out rows or changes cells.
+    # table, unless an option leaves out rows or changes cells, or the table is written in another format.
     changes_rows = reading.skip_bad or csv_safe or reading.encoding_errors != "strict"
-    replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not changes_rows
+    same_format = output_format in ("csv", "tsv", "jsonl") and output_format == input_format(inputs[0], reading)
+    replaces_itself = len(inputs) == 1 and same_format and not changes_rows
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
     from nlptx.cli.results.prediction_writer import WriterOptions
