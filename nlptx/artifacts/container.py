@@ -180,7 +180,12 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
 
 
 def _check_start(start: bytes) -> None:
-    """Raise CorruptError or EOFError if ``start``, the first bytes of a file, are not those of an artifact."""
+    """Check the first bytes of a file.
+
+    Raises:
+        CorruptError: no artifact starts with these bytes.
+        EOFError: there are none, because the file is empty.
+    """
     if not start:
         raise EOFError("the file is empty")
     if start != _ZIP:

@@ -27,7 +27,7 @@ _NPY = re.compile(
 
 
 class ArrayInFile(Protocol):
-    """An array in a file, such as a ``GrowingArray`` or a ``StoredArray``."""
+    """Interface of one-dimensional arrays that are copied in parts, because they may be too large for memory."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...

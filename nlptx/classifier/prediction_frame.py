@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from nlptx.classifier.abstention import check_abstain
 from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import label_name
 from nlptx.classifier.prediction_columns import free_names, prediction_columns
-from nlptx.classifier.scoring import ScoringModel, score_texts
+from nlptx.classifier.scoring import ScoringModel, score_all
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
 from nlptx.settings.argument_checks import check_iterable, is_missing, iterate_texts, with_type
@@ -80,8 +79,7 @@ def predict_frame(
     name = f"frame[{text_column!r}]"
     given = check_iterable(frame[text_column], name, "texts")
     texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
-    with closing(score_texts(model, texts, jobs)) as batches:
-        rows = [scored for batch in batches for scored in batch]
+    rows = score_all(model, texts, jobs)
     probabilities = np.array([scored.probabilities for scored in rows]).reshape(len(rows), len(model.labels))
     labels = [
         model.decision.answer(model.labels, scored.chosen) if scored.is_answered(abstain, prior=prior) else None

@@ -131,11 +131,21 @@ def score(
 def score_texts(
     model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None, *, surprise: bool = False
 ) -> Generator[list[Scored]]:
-    """Yield batches of predictions for texts, as :func:`score` does. The texts are read in the calling thread."""
+    """Yield batches of predictions for texts, as :func:`score` does. The texts are read in the calling thread.
+
+    Use :func:`contextlib.closing`: as long as the generator is open, every BLAS is limited to one thread. After Ctrl-C,
+    a traceback could otherwise keep the generator open.
+    """
     with Workers.of(jobs) as workers:
         pairs = ((None, text) for text in texts)
         for batch in score(model, pairs, workers, read_ahead=False, surprise=surprise):
             yield [scored for _, scored in batch]
+
+
+def score_all(model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None) -> list[Scored]:
+    """Return the predictions for all texts; see :func:`score_texts`."""
+    with closing(score_texts(model, texts, jobs)) as batches:
+        return [scored for batch in batches for scored in batch]
 
 
 def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:

@@ -67,7 +67,7 @@ def score_on_workers(
 
 
 def load_cached(path: str | None) -> Model:
-    """Load a model, and keep it in memory for the next tasks of this process, until the file is replaced."""
+    """Return a model. It stays in memory for later tasks of this process, and is loaded again if its file changes."""
     if path is None:
         return _loaded(None, ())
     with open(path, "rb") as file:  # network file systems check on opening whether the file was replaced

@@ -14,8 +14,8 @@ from nlptx.corpus.read_options import SPLITS, ReadOptions
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 
-# Prefixes of the names of text files that are not documents, such as hidden files and the lists of web addresses in the
-# aclImdb corpus (urls_pos.txt).
+# A file whose name starts like this is not a document: hidden files, README files, and the lists of web addresses and
+# other files without reviews in the aclImdb corpus (such as urls_pos.txt).
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 
 
@@ -28,7 +28,7 @@ class Location:
 
 
 def is_document_name(name: str) -> bool:
-    """Return whether a file with this name in a folder or an archive is read as a document."""
+    """Return whether a file in a folder or an archive is a document, judging by its name."""
     return os.path.splitext(name)[1].lower() == ".txt" or (name.isascii() and name.isdigit())
 
 

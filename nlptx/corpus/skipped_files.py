@@ -45,11 +45,11 @@ class SkippedFiles:
             self._files.append(path)
 
     def add_link(self, path: str) -> None:
-        """Add a link that was found in an archive. Links are not read."""
+        """Add a link in an archive. It was not read, because links are not followed."""
         self._links.append(path)
 
     def add_special(self, path: str) -> None:
-        """Add a broken link, a pipe or a device that was found in a folder."""
+        """Add a broken link, a pipe or a device in a folder. It was not read, because it contains no document."""
         self._special.append(path)
 
     def report(self, where: str, on_note: OnNote) -> None:

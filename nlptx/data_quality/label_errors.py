@@ -1,4 +1,4 @@
-"""Probably wrong labels, found by confident learning (Northcutt, Jiang & Chuang 2021).
+"""Finds labels that are probably wrong, by confident learning (Northcutt, Jiang & Chuang 2021).
 
 The threshold t_j of label j is the mean probability of j among the texts with this label. The confident label of a text
 is the most probable of the labels j whose probability is at least the threshold t_j, provided that j is more probable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.classifier.scoring import score_texts
+from nlptx.classifier.scoring import score_all
 from nlptx.errors import LabelError
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.measures import Measures
@@ -150,8 +149,7 @@ def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
     """Return the probabilities (n, C) of the C labels in the experiment, the predictions, and the confidences (n,)."""
-    with closing(score_texts(model, texts, workers)) as batches:
-        scored = [row for batch in batches for row in batch]
+    scored = score_all(model, texts, workers)
     known = np.array([row.probabilities for row in scored])
     chosen = model.choose(known)
     columns = np.array([experiment.label_names.index(name) for name in model.label_names])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of equal-width bins for the calibration error (Guo et al. 2017).
+# Number of bins into which the confidences are divided; Guo et al. (2017) use as many.
 BINS = 15
 # Number of simulated samples for the noise floor of the calibration error, and seed of the simulation.
 _SAMPLES, _SAMPLE_SEED = 2000, 1

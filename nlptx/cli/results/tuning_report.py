@@ -24,16 +24,21 @@ def _changes(trial: Trial) -> str:
     return ", ".join(changes) or "starting settings"
 
 
+def _title(measure: str) -> str:
+    """Return the name of a measure as it is shown to users."""
+    return measure.replace("_", "-")
+
+
 def describe(trial: Trial, measure: str) -> str:
     """Return the value of a measure and the changed settings as text."""
-    return f"{measure.replace('_', '-')} {trial.mean(measure):.4f}: {_changes(trial)}"
+    return f"{_title(measure)} {trial.mean(measure):.4f}: {_changes(trial)}"
 
 
 def file_comments(result: Tuning) -> list[str]:
-    """Return the comments of the settings file."""
+    """Return the comments at the top of the settings file: how good the settings are, and which ones were changed."""
     if not result.compared:
         return ["written by nlptx tune; the time was too short to compare any other settings with these"]
-    title = result.measure.replace("_", "-")
+    title = _title(result.measure)
     if not result.best.changes:
         score = f"{result.default.mean(result.measure):.4f}"
         return [f"written by nlptx tune; no other settings were better than these; mean out-of-fold {title}: {score}"]
@@ -61,10 +66,10 @@ def tuning_as_json(result: Tuning) -> dict[str, Any]:
 
 
 def draw_tuning(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print a table of the best settings, those tested on the most folds first, and always the starting settings.
+    """Print a table of the best settings. The starting settings are shown even if they are not among the best.
 
-    Settings are ranked by how much they differ from the starting settings on the same folds, because the measures of
-    different folds are not comparable.
+    Settings that were tested on more folds come first. Settings tested on equally many folds, which may be different
+    ones, are ranked by their difference from the starting settings on the same folds.
     """
     from nlptx.experiments.halving import MEASURES
 
@@ -87,5 +92,4 @@ def draw_tuning(result: Tuning, output: str, reporter: Reporter) -> None:
     ]
     header = ("folds", "accuracy", "log-loss", "change", "changed settings")
     reporter.table(f"best of {len(tested)} settings -> {output}", header, rows)
-    measure = result.measure.replace("_", "-")
-    reporter.note(f"change: difference in {measure} from the starting settings on the same folds")
+    reporter.note(f"change: difference in {_title(result.measure)} from the starting settings on the same folds")
