@@ -8,7 +8,7 @@ from nlptx.errors import SettingsError
 from nlptx.settings.declaration import MAIN, Settings, setting
 
 # This value of a setting is replaced by one that suits the texts, the labels and the word vectors; see
-# :mod:`nlptx.training.automatic` and, for ``new_word_min_count``, :mod:`nlptx.training.encoding`.
+# :mod:`nlptx.training.automatic` and, for ``new_word_min_count``, :mod:`nlptx.training.new_words`.
 AUTOMATIC = -1
 # Losses that a network can be trained with.
 _LOSSES = ("cross-entropy", "squared-error", "binary-cross-entropy")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlptx.io.memory_budget import MemoryBudget
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.runtime.processes import is_only_thread
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, group_by_size
@@ -22,6 +24,8 @@ _CHUNK = 8_000_000
 # The number of characters in a chunk is the memory limit in bytes divided by this number, but at least BLOCK and at
 # most _CHUNK. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.
 _MEMORY_PER_CHARACTER = 128
+# Number of words that are processed at a time after the corpus was read.
+_WORDS_PER_GROUP = 1 << 20
 # Memory, in bytes, for each distinct word in ``word_ids`` and ``word_counts`` of a TokenStream.
 _BYTES_PER_WORD = 150
 
@@ -99,8 +103,34 @@ class TokenStream:
         self.ids.close()
         self.lengths.close()
 
+    def documents(self) -> RaggedArray:
+        """Return the ids of the tokens of each document. The arrays are valid until :meth:`close`."""
+        lengths = self.lengths.array()
+        return RaggedArray(self.ids, np.cumsum(lengths) - lengths, lengths.astype(np.int32))
+
+    def groups(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """Yield groups of consecutive documents: the ids of all their tokens, and the length of each document."""
+        done = 0
+        for part in self.lengths.parts():
+            group = np.cumsum(part) // _WORDS_PER_GROUP
+            for lengths in np.split(part, np.flatnonzero(np.diff(group)) + 1):
+                end = done + int(lengths.sum())
+                yield self.ids.read(done, end), lengths
+                done = end
+
     def counts(self, min_count: int = 1) -> dict[bytes, int]:
         """Return the count of each word that occurs at least ``min_count`` times."""
-        counts = self.word_counts[np.fromiter(self.word_ids.values(), np.int64, len(self.word_ids))]
+        return self._by_word(self.word_counts, min_count)
+
+    def counts_in(self, chosen: NDArray[np.bool_]) -> dict[bytes, int]:
+        """Return the count of each word in the documents for which ``chosen`` (documents,) is True."""
+        counts, done = np.zeros_like(self.word_counts), 0
+        for ids, lengths in self.groups():
+            np.add.at(counts, ids[np.repeat(chosen[done : done + len(lengths)], lengths)], 1)
+            done += len(lengths)
+        return self._by_word(counts, 1)
+
+    def _by_word(self, counts: NDArray[np.int64], min_count: int) -> dict[bytes, int]:
+        counts = counts[np.fromiter(self.word_ids.values(), np.int64, len(self.word_ids))]
         frequent = counts >= min_count
         return dict(zip(itertools.compress(self.word_ids, frequent), counts[frequent].tolist(), strict=True))

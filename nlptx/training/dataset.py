@@ -1,4 +1,4 @@
-"""Splits the texts into training and validation texts."""
+"""The texts that training uses: training texts with passages, validation texts, and texts without labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nlptx.ngrams.example_features import ExampleFeatures
 from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
-from nlptx.training.encoding import EncodedTexts
-from nlptx.training.targets import Targets, count_labels, strata
+from nlptx.training.encoding import EncodedPart, EncodedTexts
+from nlptx.training.targets import Targets, count_labels
 
 # Maximum number of labels listed in a message.
 _MAX_NAMED = 5
@@ -86,7 +85,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Training, validation and unlabelled texts, as returned by :func:`split`.
+    """Training, validation and unlabelled texts, as returned by :func:`make_dataset`.
 
     Args:
         train: training texts, followed by passages from them.
@@ -101,28 +100,19 @@ class Dataset:
     unlabelled: Examples
 
 
-def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext) -> Dataset:
-    """Hold out some texts if no validation texts were given, and draw passages from the long training texts.
+def make_dataset(encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext) -> Dataset:
+    """Set texts without a known word apart, and draw passages from the long training texts.
 
     Raises:
         DataError: none of the training texts, or none of the given validation texts, has a known word.
     """
-    ids, targets, weights = encoded.ids, encoded.targets, encoded.weights
-    rows = np.arange(len(ids))
-    if encoded.valid is not None:
-        valid = _with_known_words(*encoded.valid)
-        if not len(encoded.valid[0]):
+    texts, valid = _with_known_words(encoded.train), _with_known_words(encoded.valid)
+    if encoded.valid_given:
+        if not len(encoded.valid.ids):
             raise DataError("there are no validation texts", hint="Check the data of `valid`.")
         if not len(valid):
             raise DataError("no validation text contains a known word")
-        _note_copies(ids, valid.ids, encoded.vocabulary.capitals_sign, context)
-    else:
-        fraction = min(settings.valid_share, settings.valid_max / len(targets))
-        stratum = strata(targets, fraction)
-        first = first_copies(ids, encoded.vocabulary.capitals_sign)
-        rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT), first)
-        valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
-    texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
+        _note_copies(encoded.train.ids, valid.ids, encoded.vocabulary.capitals_sign, context)
     if not len(texts):
         hint = "Use more texts, or set `new_word_min_count=1`, with which every word of the texts is known."
         if encoded.vectors.any():
@@ -131,7 +121,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     if settings.valid_share and not len(valid):
         limit = f"a share of {settings.valid_share:g} (`valid_share`)"
         advice = "use more texts for each label, or a larger share"
-        if settings.valid_max < settings.valid_share * len(targets):
+        if settings.valid_max < settings.valid_share * len(encoded.train.ids):
             limit, advice = f"a total of {settings.valid_max:,} (`valid_max`)", "raise `valid_max`"
         weights_kept = ": the weights of the last epoch are kept, and" if settings.epochs else ", so"
         context.on_note(
@@ -142,23 +132,15 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))
     if settings.passages and not passages:
         context.on_note(f"no passages are added, because no training text has {LONG_TEXT} known words")
-    unlabelled = _with_known_words(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64))
+    unlabelled = _with_known_words(EncodedPart(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64)))
     return Dataset(_with_passages(texts, passages), passages, valid, unlabelled)
 
 
-def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.float64] | None:
-    return None if weights is None else weights[rows]
-
-
-def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
+def _with_known_words(part: EncodedPart) -> Examples:
     """Return the texts with a known word. Of all other texts, only targets and weights are kept, as ``unknown``."""
-    known = ids.lengths > 0
+    known, unknown = part.take(part.ids.lengths > 0), part.take(part.ids.lengths == 0)
     return Examples(
-        ids.take(known),
-        targets[known],
-        unknown=targets[~known],
-        weights=_chosen(weights, known),
-        unknown_weights=_chosen(weights, ~known),
+        known.ids, known.targets, unknown=unknown.targets, weights=known.weights, unknown_weights=unknown.weights
     )
 
 
@@ -168,7 +150,7 @@ def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
     of_passages = of_passages.reshape(-1, 3)
     rows = np.concatenate([np.arange(len(texts)), of_passages[:, 0]])
     ids = texts.ids.with_parts(*of_passages.T)
-    weights = _chosen(texts.weights, rows)
+    weights = None if texts.weights is None else texts.weights[rows]
     return Examples(ids, texts.targets[rows], passages=len(passages), weights=weights)
 
 

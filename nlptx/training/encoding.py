@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -12,43 +12,62 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
+from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.runtime.progress import counted
-from nlptx.settings import AUTOMATIC, DEFAULT_MEMORY, TrainSettings
+from nlptx.sampling.copies import first_copies
+from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.sampling.splits import stratified_split
+from nlptx.settings import DEFAULT_MEMORY, TrainSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.scripts import lack_spaces
+from nlptx.text.signs import SHOUTED
 from nlptx.text.token_stream import TokenStream
-from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
-from nlptx.training.automatic import FEW_WORDS, is_from_large_corpus
+from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.training.context import TrainingContext
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
+from nlptx.training.new_words import extend_vocabulary
 from nlptx.training.sample_weights import weight_notes
-from nlptx.training.targets import Targets, count_labels, encode_targets
+from nlptx.training.targets import Targets, count_labels, encode_targets, strata
 
-# Automatic value of ``new_word_min_count``. If the training texts have few words, and the word vectors were made from
-# few words, the automatic value is 1 instead, because adding rare words then lowers the log-loss. If the vectors come
-# from a large corpus, adding rare words does not help, because most useful words have vectors already.
-_MIN_COUNT = 2
-# Number of words that are looked up in the vocabulary at a time.
-_WORDS_AT_A_TIME = 1 << 20
 # Maximum number of bytes for the distinct words of the texts. This maximum does not depend on the memory limit that the
 # user sets, so that the model does not depend on the memory limit either.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 
 
 @dataclass(frozen=True)
+class EncodedPart:
+    """The labelled texts of one part of the data. A text without a known word has an empty array of ids.
+
+    Args:
+        ids: (texts,) int32 word ids of each text.
+        targets: class or classes of each text; see :mod:`nlptx.training.targets`.
+        weights: (texts,) weight of each text, or None.
+    """
+
+    ids: RaggedArray
+    targets: Targets
+    weights: NDArray[np.float64] | None = None
+
+    def take(self, chosen: NDArray[np.bool_]) -> EncodedPart:
+        """Return the texts that are selected by one boolean per text."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return EncodedPart(self.ids.take(chosen), self.targets[chosen], weights)
+
+
+@dataclass(frozen=True)
 class EncodedTexts:
-    """The output of :func:`encode`. A text without a known word has an empty array of ids.
+    """The output of :func:`encode`.
 
     Args:
         vocabulary: words of the embeddings, followed by new words of the training texts and of the lexicon.
         vectors: (V, R) float32 initial word vectors.
         labels, values: names of the labels and their values; see :func:`order_labels`.
-        ids: (T,) int32 word ids of each training text.
-        targets: class or classes of each training text; see :mod:`nlptx.training.targets`.
-        weights: (texts,) weight of each training text, or None.
-        valid: ids and targets of the validation texts; None if there are no validation texts.
+        priors: (C,) fraction of all labelled texts, except given validation texts, that have each label, weighted by
+            the text weights.
+        train: training texts.
+        valid: validation texts: those that were given or, otherwise, texts held out of the training data.
+        valid_given: whether the validation texts were given.
         unlabelled: word ids of the texts without labels.
         lexicon: prior of the n-gram features; None if there is no lexicon.
     """
@@ -57,24 +76,21 @@ class EncodedTexts:
     vectors: NDArray[np.float32]
     labels: list[str]
     values: list[float] | None
-    ids: RaggedArray
-    targets: Targets
-    weights: NDArray[np.float64] | None
-    valid: tuple[RaggedArray, Targets] | None
+    priors: NDArray[np.float64]
+    train: EncodedPart
+    valid: EncodedPart
+    valid_given: bool
     unlabelled: RaggedArray
     lexicon: LexiconPrior | None = None
-
-    @property
-    def priors(self) -> NDArray[np.float64]:
-        """(C,) fraction of the training texts that have each label, weighted by the text weights."""
-        counts = count_labels(self.targets, len(self.labels), self.weights)
-        return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 
 
 def encode(
     given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, context: TrainingContext
 ) -> EncodedTexts:
-    """Encode all texts and labels.
+    """Encode all texts and labels, after holding out some texts if no validation texts were given.
+
+    Validation texts add no words to the vocabulary and are read like new texts in prediction: an unknown word is read
+    as its known form. The model is thus measured, and its temperature fitted, on the predictions that it will make.
 
     Args:
         given: the texts and labels.
@@ -111,23 +127,28 @@ def encode(
         stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
         return stream
 
-    def known_ids(stream: TokenStream, *, read_forms: bool = False) -> RaggedArray:
+    def known_ids(stream: TokenStream, as_new: NDArray[np.bool_] | None = None) -> RaggedArray:
         with closing(stream):
-            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget, read_forms)
+            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget, as_new)
 
     stream = read(texts)
-    counts = stream.counts()
+    targets = encode_targets(given.names, names, given.separator)
+    held_out = np.zeros(len(texts), bool)
+    if given.valid is None:
+        held_out = _hold_out(stream, targets, settings, context.seed)
+    counts = stream.counts_in(~held_out)
     if lack_spaces(counts):
         context.on_note(
             "warning: the texts seem to have no spaces between words; separate the words first, for example with a word"
             " segmenter for the language"
         )
-    vocabulary, vectors = _extend(embeddings, counts, settings, given.lexicon)
-    ids = known_ids(stream)
-    held_out = None
-    if given.valid is not None:
-        valid_ids = known_ids(read(valid_texts, len(texts)), read_forms=True)
-        held_out = valid_ids, encode_targets(valid_names, names, given.separator)
+    vocabulary, vectors = extend_vocabulary(embeddings, counts, settings, given.lexicon)
+    labelled = EncodedPart(known_ids(stream, held_out), targets, given.weights)
+    if given.valid is None:
+        valid = labelled.take(held_out)
+    else:
+        valid_ids = known_ids(read(valid_texts, len(texts)), np.ones(len(valid_texts), bool))
+        valid = EncodedPart(valid_ids, encode_targets(valid_names, names, given.separator))
     lexicon = LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None
     if given.lexicon and lexicon is None:
         context.on_note(
@@ -139,13 +160,28 @@ def encode(
         vectors=vectors,
         labels=names,
         values=values,
-        ids=ids,
-        targets=encode_targets(given.names, names, given.separator),
-        weights=given.weights,
-        valid=held_out,
+        priors=_priors(labelled, len(names)),
+        train=labelled.take(~held_out),
+        valid=valid,
+        valid_given=given.valid is not None,
         unlabelled=known_ids(read(unlabelled, len(texts) + len(valid_texts))),
         lexicon=lexicon,
     )
+
+
+def _priors(labelled: EncodedPart, classes: int) -> NDArray[np.float64]:
+    targets, weights = labelled.targets, labelled.weights
+    return count_labels(targets, classes, weights) / (len(targets) if weights is None else weights.sum())
+
+
+def _hold_out(stream: TokenStream, targets: Targets, settings: TrainSettings, seed: int) -> NDArray[np.bool_]:
+    """Choose the validation texts; return one boolean per text, True if the text is held out."""
+    fraction = min(settings.valid_share, settings.valid_max / len(targets))
+    first = first_copies(stream.documents(), stream.word_ids.get(SHOUTED.encode()))
+    rng = generator(seed, Stream.SPLIT)
+    held_out = np.zeros(len(targets), bool)
+    held_out[stratified_split(strata(targets, fraction), fraction, rng, first)[1]] = True
+    return held_out
 
 
 def _known_ids(
@@ -153,24 +189,29 @@ def _known_ids(
     vocabulary: Vocabulary,
     max_words: int | None,
     budget: MemoryBudget,
-    read_forms: bool = False,
+    as_new: NDArray[np.bool_] | None = None,
 ) -> RaggedArray:
     """Return the int32 ids of the first ``max_words`` known words of each text in a stream.
 
-    With ``read_forms``, unknown words are read as their known forms, as in prediction. Validation texts are read in
-    this way, so that the model is measured, and its temperature fitted, on the predictions that it will make.
+    In the texts for which ``as_new`` (texts,) is True, unknown words are read as their known forms, as in prediction.
     """
     id_of = np.full(len(stream.word_counts), -1, np.int32)
     for word, number in stream.word_ids.items():
-        known = vocabulary.index.get(as_text(word), -1)
-        id_of[number] = vocabulary.forms.id_of_form(as_text(word)) if known < 0 and read_forms else known
+        id_of[number] = vocabulary.index.get(as_text(word), -1)
+    if as_new is None:
+        as_new = np.zeros(len(stream.lengths), bool)
+    id_of_new = id_of.copy()
+    for word in stream.counts_in(as_new):
+        number = stream.word_ids[word]
+        if id_of[number] < 0:
+            id_of_new[number] = vocabulary.forms.id_of_form(as_text(word))
 
     def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         done = 0
-        for lengths in _in_groups(stream.lengths.parts()):
-            ends = np.cumsum(lengths)
-            ids = id_of[stream.ids.read(done, done + int(ends[-1]))]
-            done += len(ids)
+        for numbers, lengths in stream.groups():
+            is_new = np.repeat(as_new[done : done + len(lengths)], lengths)
+            done += len(lengths)
+            ids, ends = np.where(is_new, id_of_new[numbers], id_of[numbers]), np.cumsum(lengths)
             known = np.flatnonzero(ids >= 0)
             bounds = np.searchsorted(known, ends)
             kept = np.diff(bounds, prepend=0)
@@ -180,58 +221,3 @@ def _known_ids(
             yield ids[known], kept
 
     return RaggedArray.collected(parts(), np.int32, budget)
-
-
-def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
-    """Yield the lengths of the texts in groups; the lengths of a group sum to about _WORDS_AT_A_TIME words."""
-    for part in lengths:
-        number = np.cumsum(part) // _WORDS_AT_A_TIME
-        yield from np.split(part, np.flatnonzero(np.diff(number)) + 1)
-
-
-def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
-    """Return how many occurrences in the training texts a new word needs to be added to the vocabulary; 0 to add none.
-
-    Args:
-        settings: training settings.
-        known: vocabulary of the word vectors.
-        counts: number of occurrences of each word in the training texts.
-    """
-    if settings.new_word_min_count != AUTOMATIC:
-        return settings.new_word_min_count
-    few = sum(counts.values()) <= FEW_WORDS and not is_from_large_corpus(known)
-    return 1 if few else _MIN_COUNT
-
-
-def _extend(
-    embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
-) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Rescale all vectors, and add a zero vector for each frequent word or lexicon word that has no vector.
-
-    All vectors are multiplied by the same number, so that the root mean square of their entries is 1, while the angles
-    between the vectors stay the same. As a result, one learning rate and one initialisation suit embeddings of any
-    scale. The counts of known words stay the same too, unless they are all 0, as for vectors from a text file.
-
-    Args:
-        embeddings: known words and their vectors.
-        counts: number of occurrences of each word in the training texts.
-        settings: training settings; they determine whether new words are added and how frequent they must be.
-        lexicon: word or phrase -> value.
-    """
-    known = embeddings.vocabulary
-    start = embeddings.unweighted()
-    square = np.square(start, dtype=np.float64)
-    vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
-    count_of = {as_text(word): count for word, count in counts.items()}
-    unknown = {word: count for word, count in count_of.items() if word not in known.index}
-    # With frozen vectors, the vector of a new word stays 0, so frequent new words are added only if n-grams are used.
-    min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
-    new = rank_words(unknown, min_count, len(unknown)) if min_count else []
-    added = set(new)
-    new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
-    words = [*known.words, *new]
-    totals = np.array([count_of.get(word, 0) for word in words], np.int64)
-    if known.counts.any():  # otherwise, the vectors come from a file without counts
-        totals[: len(known)] = known.counts
-    vectors = np.concatenate([vectors, np.zeros((len(new), vectors.shape[1]))]).astype(np.float32)
-    return Vocabulary(words, totals, known.tokenizer), vectors

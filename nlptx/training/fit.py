@@ -23,7 +23,7 @@ from nlptx.settings.without_network import without_network
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import Dataset, split
+from nlptx.training.dataset import Dataset, make_dataset
 from nlptx.training.distillation import distill
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.encoding import WORD_MEMORY, encode
@@ -167,7 +167,7 @@ def fit(
                 seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache(), budget
             )
             encoded = encode(given, vectors, settings, context)
-            data = split(encoded, settings, context)
+            data = make_dataset(encoded, settings, context)
             distinct_labels = [given.labels[name] for name in encoded.labels]
             multi_label = initial_decision(given.separator, len(distinct_labels))
             if start is not None:

@@ -196,7 +196,7 @@ def model_of_vectors_without_counts():
     words = [*sorted({word for text in texts for word in text.split()}), "absent"]
     vectors = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)
     embeddings = Embeddings(vectors, Vocabulary(words, np.zeros(len(words), np.int64)))
-    return nlptx.fit(texts, labels, embeddings, nlptx.TrainSettings(epochs=1, ngrams=0), jobs=1)
+    return nlptx.fit(texts, labels, embeddings, nlptx.TrainSettings(epochs=1, ngrams=0, valid_share=0), jobs=1)
 
 
 def test_for_vectors_without_counts_the_words_of_the_training_texts_are_counted():

@@ -4,7 +4,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import TrainSettings
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import split
+from nlptx.training.dataset import make_dataset
 from nlptx.training.encoding import encode
 from nlptx.training.initialization import initial_model
 from nlptx.training.labelled_texts import LabelledTexts
@@ -20,6 +20,6 @@ def untrained(texts, labels, embeddings, settings=None, unlabelled=(), jobs=1):
     """Return the initial model of :func:`nlptx.fit`, before training, and the data to train it on."""
     settings, context = resolve_loss(settings or TrainSettings(), None, None), make_context(jobs=jobs)
     encoded = encode(LabelledTexts.of(texts, labels, None, unlabelled), embeddings, settings, context)
-    data, ngram_features = add_ngram_features(split(encoded, settings, context), encoded, settings, context)
+    data, ngram_features = add_ngram_features(make_dataset(encoded, settings, context), encoded, settings, context)
     start = (encoded.vocabulary, encoded.vectors, encoded.labels, encoded.values, encoded.priors)
     return initial_model(*start, settings, context.seed, ngram_features), data

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from reviews import make_reviews, small_fit
+from reviews import make_reviews, small_embeddings, small_fit
+from steps import make_context
 
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -15,8 +16,10 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text
-from nlptx.training import automatic, encoding
-from nlptx.training.encoding import _known_ids
+from nlptx.training import automatic, new_words
+from nlptx.training.encoding import _known_ids, encode
+from nlptx.training.labelled_texts import LabelledTexts
+from nlptx.training.multi_label import resolve_loss
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
 
@@ -79,11 +82,11 @@ def test_words_without_a_vector_are_added_for_their_ngrams_even_if_the_vectors_a
 def test_with_few_words_in_all_texts_a_new_word_needs_to_occur_only_once(
     counted, read, settings, expected, monkeypatch
 ):
-    for module in (automatic, encoding):
+    for module in (automatic, new_words):
         monkeypatch.setattr(module, "FEW_WORDS", 9)
     words, counts = (["known"], [counted or 0]) if counted != 0 else ([], [])
     known = Vocabulary(words, np.array(counts, np.int64))
-    assert encoding._min_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
+    assert new_words._min_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
 
 
 def test_words_that_occur_once_are_added_to_a_small_vocabulary():
@@ -91,3 +94,16 @@ def test_words_that_occur_once_are_added_to_a_small_vocabulary():
     texts[0] += " unheardof"
     assert "unheardof" in small_fit(texts, labels, epochs=1).vocabulary.index
     assert "unheardof" not in small_fit(texts, labels, epochs=1, new_word_min_count=2).vocabulary.index
+
+
+def test_words_of_held_out_texts_are_not_added_but_read_as_known_forms():
+    texts, labels = make_reviews(20)
+    rare = [f"unheard{letter}" for letter in "abcdefghijklmnopqrst"]  # each is a form of all others
+    given = LabelledTexts.of([f"{text} {word}" for text, word in zip(texts, rare, strict=True)], labels, None, ())
+    settings = resolve_loss(TrainSettings(valid_share=0.3), None, None)
+    encoded = encode(given, small_embeddings(), settings, make_context())
+    words = encoded.vocabulary.words
+    added = [word for word in words if word in rare]
+    assert len(encoded.valid.ids) == 6
+    assert sorted(words[ids[-1]] for ids in encoded.train.ids) == sorted(added)
+    assert all(words[ids[-1]] in added for ids in encoded.valid.ids)

@@ -15,7 +15,8 @@ from nlptx.errors import DataError, OutputError
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.ngrams import cross_fit, occurrence_blocks, occurrences
 from nlptx.settings import PcaSettings, TrainSettings
-from nlptx.training import encoding, linear_combination, ngram_features
+from nlptx.text import token_stream
+from nlptx.training import linear_combination, ngram_features
 
 TEXTS, NAMES = make_reviews(48)
 MORE, _ = make_reviews(30, seed=4)
@@ -49,7 +50,7 @@ def small_parts(request, monkeypatch):
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
     monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 60)
-    monkeypatch.setattr(encoding, "_WORDS_AT_A_TIME", 60)
+    monkeypatch.setattr(token_stream, "_WORDS_PER_GROUP", 60)
     monkeypatch.setattr(linear_combination, "_TEXTS_AT_A_TIME", 10)
 
 

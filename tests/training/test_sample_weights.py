@@ -23,7 +23,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.batching import cut_microbatches
 from nlptx.training.calibration import find_temperature
-from nlptx.training.dataset import Examples, split
+from nlptx.training.dataset import Examples, make_dataset
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.labelled_texts import LabelledTexts
@@ -236,7 +236,7 @@ def test_held_out_texts_and_passages_keep_their_weights():
     weights = np.arange(1.0, 31.0)
     settings, context = TrainSettings(ngrams=0, passages=1, valid_share=0.3), make_context()
     given = LabelledTexts.of(texts, labels, None, (), weights)
-    data = split(encode(given, small_embeddings(), settings, context), settings, context)
+    data = make_dataset(encode(given, small_embeddings(), settings, context), settings, context)
     by_ids = {tuple(ids): weight for ids, weight in zip(data.train.ids, data.train.weights, strict=True)}
     seen = np.concatenate([data.train.texts().weights, data.valid.weights])
     assert set(seen) | {4.0, 5.0} == set(weights)
