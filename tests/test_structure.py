@@ -84,6 +84,7 @@ def test_commands_import_heavy_packages_only_inside_functions(path):
 PARTS = [
     "version",
     "errors",
+    "arguments",
     "settings",
     "presets",
     "runtime",

@@ -33,8 +33,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.values import check_real
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
-from nlptx.settings.argument_checks import check_real
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05

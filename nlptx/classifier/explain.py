@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.values import check_text, check_type
 from nlptx.classifier.label_types import Label, find_label
 from nlptx.classifier.model import Model
 from nlptx.classifier.occlusion import EncodedText, network_outputs_without_each
@@ -14,7 +15,6 @@ from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.errors import ArtifactError, DataError
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
-from nlptx.settings.argument_checks import check_text, check_type
 
 # If the number of negations multiplied by the number of words exceeds this value, leaving out a negation does not
 # remove the marks of the words that it negates.

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import SEVERAL_LABELS_HINT, UNLABELLED_HINT, check_iterable
+from nlptx.arguments.values import is_missing, with_type
 from nlptx.errors import CorruptError, InputTypeError, LabelError
-from nlptx.settings.argument_checks import SEVERAL_LABELS_HINT, UNLABELLED_HINT, check_iterable, is_missing, with_type
 
 Label = str | bool | int | float | np.generic
 

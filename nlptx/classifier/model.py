@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import iterate_texts
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.classifier.abstention import check_abstain, find_threshold
 from nlptx.classifier.decision import Answer, Decision, SingleLabelDecision
@@ -28,7 +29,6 @@ from nlptx.io.paths import FilePath
 from nlptx.nn import flatten
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.workers import Workers
-from nlptx.settings.argument_checks import iterate_texts
 
 KIND = "model"
 # Maximum numbers of labels and of characters in the list of labels in a model's repr.

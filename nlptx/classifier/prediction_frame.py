@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nlptx.arguments.collections import check_iterable, iterate_texts
+from nlptx.arguments.values import is_missing, with_type
 from nlptx.classifier.abstention import check_abstain
 from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import label_name
@@ -14,7 +16,6 @@ from nlptx.classifier.prediction_columns import free_names, prediction_columns
 from nlptx.classifier.scoring import ScoringModel, score_all
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
-from nlptx.settings.argument_checks import check_iterable, is_missing, iterate_texts, with_type
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from nlptx.arguments.collections import iterate_texts
+from nlptx.arguments.values import check_natural, check_settings, with_type
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import checked_before_saving
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
@@ -23,7 +25,6 @@ from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
-from nlptx.settings.argument_checks import check_natural, check_settings, iterate_texts, with_type
 from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 

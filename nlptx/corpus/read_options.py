@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nlptx.arguments.values import check_text, check_type
 from nlptx.errors import SettingsError
-from nlptx.settings.argument_checks import check_text, check_type
 
 SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")

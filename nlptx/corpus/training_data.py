@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from nlptx.arguments.collections import check_iterable
+from nlptx.arguments.values import check_type
 from nlptx.corpus.corpus import Corpus, digest_of_weights, to_bytes
 from nlptx.corpus.document import Document
 from nlptx.corpus.exclusion import Exclusion
@@ -21,7 +23,6 @@ from nlptx.corpus.source import first_name, format_by_name
 from nlptx.errors import DataError
 from nlptx.io.paths import file_name
 from nlptx.runtime.progress import counted
-from nlptx.settings.argument_checks import check_iterable, check_type
 
 if TYPE_CHECKING:
     from nlptx.io.memory_budget import MemoryBudget

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.values import check_natural, check_text
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import checked_before_saving, read_tokenizer, read_vocabulary, require_array
 from nlptx.embeddings.unknown_words import similar_words
@@ -15,7 +16,6 @@ from nlptx.embeddings.word2vec_format import is_text_file, read_word2vec, write_
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
-from nlptx.settings.argument_checks import check_natural, check_text
 from nlptx.text.cleaning import lower
 from nlptx.text.vocabulary import Vocabulary
 

@@ -10,6 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_iterable, check_one_label_each, list_texts
+from nlptx.arguments.values import with_type
 from nlptx.classifier.label_sets import are_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, find_label, label_name, list_labels
 from nlptx.classifier.model import Model
@@ -23,7 +25,6 @@ from nlptx.estimator.multi_label import (
     list_sets,
 )
 from nlptx.estimator.parameters import to_plain
-from nlptx.settings.argument_checks import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
 # NumPy's types for str, bool, int and float. Labels of these types can be converted to Python objects, because the

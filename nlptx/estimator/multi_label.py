@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_iterable
+from nlptx.arguments.values import is_missing
 from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
-from nlptx.settings.argument_checks import check_iterable, is_missing
 
 # Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from nlptx.arguments.values import check_type, with_type
 from nlptx.errors import InputTypeError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
-from nlptx.settings.argument_checks import check_type, with_type
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model

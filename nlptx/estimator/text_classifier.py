@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_one_label_each, iterate_texts, list_texts
 from nlptx.artifacts.container import build
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label, find_labels
@@ -20,7 +21,6 @@ from nlptx.estimator.metadata_requests import MetadataRequests
 from nlptx.estimator.multi_label import MIN_DECISION_VALUE, MIN_PROBABILITY, decision_values, reorder_columns
 from nlptx.estimator.parameters import Parameters, to_plain
 from nlptx.settings import CountSettings, PcaSettings
-from nlptx.settings.argument_checks import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fit import fit
 from nlptx.training.sample_weights import list_weights

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_iterable, check_one_label_each, list_texts
+from nlptx.arguments.values import check_type
 from nlptx.classifier.label_sets import LabelSet, find_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
@@ -15,7 +17,6 @@ from nlptx.errors import DataError
 from nlptx.evaluation.label_set_report import LabelSetReport, evaluate_sets
 from nlptx.metrics import Report, compute_report
 from nlptx.runtime.workers import Workers
-from nlptx.settings.argument_checks import check_iterable, check_one_label_each, check_type, list_texts
 
 
 def evaluate(

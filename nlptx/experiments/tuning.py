@@ -63,7 +63,7 @@ class Tuning:
     exhausted: bool = False
 
     @property
-    def default(self) -> Trial:
+    def start(self) -> Trial:
         """The starting settings."""
         return self.trials[0]
 
@@ -74,7 +74,7 @@ class Tuning:
 
     def change(self, trial: Trial) -> float:
         """Return the mean of the optimised measure, minus that of the starting settings on the same folds."""
-        return trial.mean(self.measure) - self.default.mean(self.measure, trial.folds)
+        return trial.mean(self.measure) - self.start.mean(self.measure, trial.folds)
 
 
 def tune(

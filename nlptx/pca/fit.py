@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from nlptx.arguments.values import check_natural, check_seed, check_settings, check_type
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
@@ -26,7 +27,6 @@ from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
-from nlptx.settings.argument_checks import check_natural, check_seed, check_settings, check_type
 from nlptx.settings.unused import unused_pca_notes
 
 # Hint that follows the message that no two words are near each other.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from textwrap import shorten
 from typing import Any, TypeVar
 
+from nlptx.arguments.values import is_finite
 from nlptx.errors import CorruptError, SettingsError
-from nlptx.settings.argument_checks import is_finite
 
 T = TypeVar("T")
 

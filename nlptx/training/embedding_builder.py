@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nlptx.arguments.values import check_type
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
@@ -20,7 +21,6 @@ from nlptx.pca.fit import fit_pca, limit_components
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings, TrainSettings
-from nlptx.settings.argument_checks import check_type
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nlptx.arguments.values import check_natural, check_seed, check_settings, check_type
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
@@ -17,7 +18,6 @@ from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
-from nlptx.settings.argument_checks import check_natural, check_seed, check_settings, check_type
 from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
 from nlptx.training.automatic import choose_automatic

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_iterable, check_lexicon, check_one_label_each, iterate_texts, list_texts
+from nlptx.arguments.values import check_text, with_type
 from nlptx.classifier.label_sets import (
     DEFAULT_SEPARATOR,
     LabelSet,
@@ -21,15 +23,6 @@ from nlptx.corpus.read_options import check_separator
 from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.io.memory_budget import MemoryBudget
-from nlptx.settings.argument_checks import (
-    check_iterable,
-    check_lexicon,
-    check_one_label_each,
-    check_text,
-    iterate_texts,
-    list_texts,
-    with_type,
-)
 from nlptx.training.labels import check_usable
 from nlptx.training.sample_weights import list_weights
 from nlptx.training.targets import split_names

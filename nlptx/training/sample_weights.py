@@ -8,9 +8,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.arguments.collections import check_iterable
+from nlptx.arguments.values import with_type
 from nlptx.corpus.document import MAX_WEIGHT
 from nlptx.errors import DataError, InputTypeError
-from nlptx.settings.argument_checks import check_iterable, with_type
 
 # If the mean weight is outside this range, a note is printed.
 _USUAL_MEAN = (0.1, 10.0)

@@ -88,8 +88,8 @@ def test_expensive_candidates_exceed_the_limit_by_less_than_a_step(world):
 def test_the_default_is_chosen_unless_another_is_better(world):
     world.loss = lambda recipe, fold: 1.0
     result = search(world, 500.0)
-    assert result.best is result.default
-    assert len(result.default.folds) == FOLDS
+    assert result.best is result.start
+    assert len(result.start.folds) == FOLDS
     assert len(result.trials) > 10
 
 

@@ -40,11 +40,11 @@ def file_comments(result: Tuning) -> list[str]:
         return ["written by nlptx tune; the time was too short to compare any other settings with these"]
     title = _title(result.measure)
     if not result.best.changes:
-        score = f"{result.default.mean(result.measure):.4f}"
+        score = f"{result.start.mean(result.measure):.4f}"
         return [f"written by nlptx tune; no other settings were better than these; mean out-of-fold {title}: {score}"]
     return [
         f"written by nlptx tune; mean out-of-fold {title}: {result.best.mean(result.measure):.4f} with these settings,"
-        f" {result.default.mean(result.measure):.4f} with the starting settings",
+        f" {result.start.mean(result.measure):.4f} with the starting settings",
         f"changed: {_changes(result.best)}",
     ]
 
@@ -77,8 +77,8 @@ def draw_tuning(result: Tuning, output: str, reporter: Reporter) -> None:
     tested = [trial for trial in result.trials if trial.folds]
     order = sorted(tested, key=lambda trial: (-len(trial.folds), sign * result.change(trial)))
     shown = order[:_MAX_ROWS]
-    if result.default not in shown:
-        shown[-1] = result.default
+    if result.start not in shown:
+        shown[-1] = result.start
     changes = [result.change(trial) for trial in shown]
     rows = [
         (

@@ -1,0 +1,1 @@
+"""Checks of the arguments of public Python functions."""
