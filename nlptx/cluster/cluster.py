@@ -114,7 +114,7 @@ class Cluster:
         kinds = {blas(), *(kind for _, kind in answers.values())}
         if len(kinds) > 1:
             self._on_note(
-                "note: the workers have different processors or BLAS libraries, so the last digits of scores may differ"
+                "the workers have different processors or BLAS libraries, so the last digits of scores may differ"
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
 
@@ -231,7 +231,7 @@ class Cluster:
         if not unsuitable - self._unsuitable:
             return
         self._unsuitable |= unsuitable
-        self._on_note(f"note: {error.where or self.address}: {error.message}; this worker gets no tasks")
+        self._on_note(f"{error.where or self.address}: {error.message}; this worker gets no tasks")
         self._count_threads()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)

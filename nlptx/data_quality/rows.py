@@ -14,7 +14,7 @@ from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
-from nlptx.evaluation.groups import SEED_COLUMN
+from nlptx.evaluation.seeds import SEED_COLUMN
 
 # Sorted names of a text's labels. For single-label data, the tuple has length 1.
 Labels = tuple[str, ...]
@@ -76,7 +76,7 @@ def check_label_column(rows: DataRows, reading: ReadOptions, on_note: Callable[[
         raise missing_column(reading.label_column, rows.columns, rows.positions[0], "label_column")
     if not any(rows.labels):
         on_note(
-            f"note: there is no column {reading.label_column!r}, so the data is checked as unlabelled; name the column"
+            f"there is no column {reading.label_column!r}, so the data is checked as unlabelled; name the column"
             " with the labels with `label_column`"
         )
 

@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix, hstack
 
 from nlptx.errors import DataError
 from nlptx.evaluation.bootstrap import RESAMPLES, group_matrix, percentile_interval, resample
-from nlptx.evaluation.groups import texts_of_seeds
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.seeds import texts_of_seeds
 from nlptx.evaluation.significance import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
 from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses, wilson_interval
 

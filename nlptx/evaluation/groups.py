@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,8 @@ from numpy.typing import NDArray
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.table_columns import newest_column
 from nlptx.metrics import wilson_interval
 
-# Name of the column that contains the seed in the predictions of nlptx crossvalidate.
-SEED_COLUMN = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
@@ -79,7 +75,7 @@ def column_values(column: str, documents: Sequence[Document], option: str = "by"
             if match is None and document.format != "jsonl":
                 raise missing_column(column, fields, document.where, option)
             names[fields] = match or column
-        values.append(_as_text(document.fields.get(names[fields])))
+        values.append(cell_text(document.fields.get(names[fields])))
     if not any(column in document.fields for document in documents for column in names.values() if document.fields):
         raise missing_column(column, list(documents[0].fields or ()), documents[0].where, option)
     return values
@@ -101,44 +97,10 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
     values = column_values(column, documents, "group")
     if missing := values.count(""):
         on_note(
-            f"note: {missing:,} of {len(values):,} texts have no value in the column {column!r}; they are treated as"
+            f"{missing:,} of {len(values):,} texts have no value in the column {column!r}; they are treated as"
             " one group"
         )
     return values
-
-
-def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
-    """Return the text of each row if at least half of the texts are repeated with different seeds; else None."""
-    texts = [document.text for document in documents]
-    seeds: dict[str, set[str]] = defaultdict(set)
-    for text, seed in zip(texts, _seeds(documents), strict=True):
-        seeds[text].add(seed)
-    are_repeated = 2 * sum(len(each) > 1 for each in seeds.values()) >= len(seeds)
-    return texts if are_repeated or len(set(map(id, documents))) < len(documents) else None
-
-
-def rows_of_one_seed(documents: Sequence[Document]) -> list[Document]:
-    """Return the rows that have the same seed as the first row; all rows if there is no column with seeds."""
-    seeds = _seeds(documents)
-    return [document for document, seed in zip(documents, seeds, strict=True) if seed == seeds[0]]
-
-
-def _seeds(documents: Sequence[Document]) -> list[str]:
-    """Return the seed of each row, or an empty string for a row without a seed."""
-    column = newest_column(documents, SEED_COLUMN) or SEED_COLUMN
-    return [_as_text((document.fields or {}).get(column)) for document in documents]
-
-
-def seeds_note(texts: Sequence[str], consequence: str) -> str:
-    """Return a note about a table that covers several seeds, with the consequence."""
-    return (
-        f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
-        f" {consequence}"
-    )
-
-
-def _as_text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
 
 
 def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
@@ -174,3 +136,8 @@ def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list
         low, high = int(lengths[members].min()), int(lengths[members].max())
         groups.append(Group.of(f"{low}" if low == high else f"{low} to {high}", correct[members]))
     return groups
+
+
+def cell_text(value: Any) -> str:
+    """Return the value of a cell as text; an empty string for a missing value."""
+    return "" if value is None else str(value).strip()

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from nlptx.evaluation.alignment import label_text, predicted_text
 from nlptx.evaluation.comparison import Comparison, Difference
+from nlptx.evaluation.differences import only_first_correct
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
-from nlptx.evaluation.verdict import only_first_correct, verdict
+from nlptx.evaluation.verdict import verdict
 from nlptx.io.paths import FilePath
 from nlptx.report.chart import Chart
 from nlptx.report.figures import Confidences, lowest_value, reliability_charts

@@ -61,11 +61,9 @@ def test_in_tables_only_the_label_changes(layout, folder):
 
 def test_a_note_counts_the_labelled_texts(folder):
     result = predict(folder, "--abstain", "0.65")
-    assert result.stderr.splitlines()[-1] == (
-        "note: labelled 2 of 4 texts (50.0%), those with a confidence of at least 0.65"
-    )
+    assert result.stderr.splitlines()[-1] == ("labelled 2 of 4 texts (50.0%), those with a confidence of at least 0.65")
     assert predict(folder, "--abstain", "0.65", "-q").stderr == ""
-    assert predict(folder, "--abstain", "0.65", stdin="").stderr.startswith("note: labelled 0 of 0 texts, those")
+    assert predict(folder, "--abstain", "0.65", stdin="").stderr.startswith("labelled 0 of 0 texts, those")
 
 
 def test_a_note_says_that_a_balanced_model_is_unsure_of_rare_labels(folder, tmp_path):
@@ -144,7 +142,7 @@ def test_abstain_applies_to_the_prior_too(abstain, label, note, folder):
     assert result.rows[-1][0] == label
     assert f"(<stdin>:4): {note} the label frequencies" in result.stderr
     answered = sum(row[0] != "?" for row in result.rows)
-    assert f"note: labelled {answered} of 4 texts" in result.stderr
+    assert f"labelled {answered} of 4 texts" in result.stderr
 
 
 def test_prior_and_max_error_contradict_each_other(folder):
@@ -188,7 +186,7 @@ def test_evaluate_draws_accuracy_against_coverage(folder):
         (row,) = [line.split() for line in shown.split("\n") if line.split()[:1] == [f"{point['coverage']:.0%}"]]
         assert row[2:] == [f"{point['accuracy']:.2%}", str(point["texts"])]
         labelled = predict(folder, folder / "valid.tsv", "--abstain", row[1])
-        assert f"note: labelled {point['texts']} of" in labelled.stderr
+        assert f"labelled {point['texts']} of" in labelled.stderr
     assert f"AURC {report['aurc']:.4f}" in shown
     assert shown.count("┤") == 10
 

@@ -77,7 +77,7 @@ def explained(model, *words):
 )
 def test_a_misspelt_variable_causes_a_note_with_a_suggestion(wrong, right, model, monkeypatch):
     monkeypatch.setenv(wrong, "pos")
-    assert explained(model) == [f"note: the environment variable {wrong} has no effect; did you mean {right}?"]
+    assert explained(model) == [f"the environment variable {wrong} has no effect; did you mean {right}?"]
     assert explained(model, "-q") == []
 
 
@@ -91,7 +91,7 @@ def test_an_unknown_variable_causes_a_note(model, monkeypatch):
 def test_the_option_version_has_no_variable(model, monkeypatch):
     monkeypatch.setenv("NLPTX_VERSION", "1")
     (message,) = explained(model)
-    assert message.startswith("note: the environment variable NLPTX_VERSION has no effect")
+    assert message.startswith("the environment variable NLPTX_VERSION has no effect")
 
 
 OTHERS = ("NLPTX_EXPLAIN_LABEL", "NLPTX_DEBUG", "NLPTX_SHARED_DATA", "NLPTX_TRAIN_LRR", "NLPTXX")
@@ -149,7 +149,7 @@ def test_explain_notes_that_its_text_is_also_the_name_of_a_file(model, monkeypat
     assert "great" in result.text
     assert (
         result.stderr
-        == "note: great is explained as a text; to explain the contents of the file, run nlptx explain --input great\n"
+        == "great is explained as a text; to explain the contents of the file, run nlptx explain --input great\n"
     )
 
 
@@ -188,7 +188,7 @@ def test_vectors_and_words_cannot_both_be_read_from_standard_input(work):
 def test_a_word_on_standard_input_without_neighbours_is_named(work):
     result = call("neighbors", work / "embeddings.npz", "-", "--json", stdin="great\nzzz\nawful\n")
     assert [bool(rows) for rows in result.json.values()] == [True, False, True]
-    assert "note: <stdin>:2: 'zzz' is not among the" in result.stderr
+    assert "<stdin>:2: 'zzz' is not among the" in result.stderr
     call("neighbors", work / "embeddings.npz", "zzz", code=3)
 
 
@@ -276,7 +276,7 @@ def test_the_vector_of_an_unknown_word_is_estimated():
     assert result.json["amazingest"][0]["word"] == "amazing"
     assert result.json["amazingest"][0]["estimated"]
     assert "estimated" not in call("neighbors", "amazing", "--json", "-n", "1").json["amazing"][0]
-    assert "note: 'amazingest' is unknown; its vector is estimated from words with a similar spelling: amazing, " in (
+    assert "'amazingest' is unknown; its vector is estimated from words with a similar spelling: amazing, " in (
         result.stderr
     )
 

@@ -140,7 +140,7 @@ def test_a_model_is_applied_to_the_texts_of_a_table(folder):
 
 
 def test_labelled_texts_with_predictions_are_noted(folder):
-    note = "note: bad.csv contains predictions, which are compared with those of the models"
+    note = "bad.csv contains predictions, which are compared with those of the models"
     result = run("compare", "bundled", "bundled", "bad.csv", "--json", cwd=folder)
     assert [each["source"] for each in result.json["candidates"]] == ["bundled", "bundled", "bad.csv"]
     assert note in result.stderr

@@ -84,7 +84,7 @@ def test_a_model_needs_no_label_order(tmp_path, monkeypatch):
 
 def test_a_note_says_how_to_evaluate_the_predictions_in_the_data(table):
     told = run("evaluate", table).stderr
-    assert f"note: {table} seems to contain predictions, but the bundled model is evaluated" in told
+    assert f"{table} seems to contain predictions, but the bundled model is evaluated" in told
     assert f"to evaluate the predictions, add -m {table}\n" in told
     assert "seems to contain" not in run("evaluate", table, "-m", table).stderr
     table.write_text("text,label\nso good,pos\nso bad,neg\n")

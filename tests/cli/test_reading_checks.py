@@ -45,7 +45,7 @@ def here(tmp_path, monkeypatch):
 def test_options_that_do_not_apply_are_noted(command, name, option, reason):
     value = "all" if option == "--split" else "name"
     result = call(command, name, *COMMANDS[command], option, value, code=None)
-    assert f"note: {option} {NOTE} {name} {reason}" in result.stderr
+    assert f"{option} {NOTE} {name} {reason}" in result.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -60,7 +60,7 @@ def test_options_that_apply_are_not_noted(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_inputs_given_twice_are_noted(command):
     result = call(command, "table.tsv", "./table.tsv", *COMMANDS[command])
-    noted = "note: table.tsv is given 2 times, so each of its texts counts 2 times" in result.stderr
+    noted = "table.tsv is given 2 times, so each of its texts counts 2 times" in result.stderr
     assert noted == (command != "predict")
     assert "is given" not in call(command, "table.tsv", *COMMANDS[command]).stderr
 
@@ -95,7 +95,7 @@ def test_several_inputs_of_other_kinds():
     result = call("cooccur", "plain.txt", "-", *words, stdin="good\n")
     assert "none of the inputs is a table; to read a table, add --input-format" in result.stderr
     split = call("cooccur", "plain.txt", "table.tsv", "--split", "all", *words).stderr
-    assert f"note: --split {NOTE} none of the inputs is a folder or an archive\n" in split
+    assert f"--split {NOTE} none of the inputs is a folder or an archive\n" in split
     assert "none.csv: no such file" in call("cooccur", "none.csv", "--split", "all", code=None).stderr
 
 

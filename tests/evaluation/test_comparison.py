@@ -12,9 +12,10 @@ from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align
 from nlptx.evaluation.bootstrap import percentile_interval, resample
 from nlptx.evaluation.comparison import compare_predictions, group_numbers
+from nlptx.evaluation.differences import disagreements, only_first_correct
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions, evaluate_predictions
 from nlptx.evaluation.significance import mcnemar, sign_flip_test, texts_needed
-from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
+from nlptx.evaluation.verdict import verdict
 from nlptx.metrics import compute_report, wilson_interval
 
 

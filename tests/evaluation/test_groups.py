@@ -8,14 +8,7 @@ from calling import call, failure
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.groups import (
-    accuracy_by_group,
-    accuracy_by_length,
-    column_values,
-    group_values,
-    rows_of_one_seed,
-    texts_of_seeds,
-)
+from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, column_values, group_values
 from nlptx.metrics import wilson_interval
 
 
@@ -31,22 +24,6 @@ def test_groups_are_sorted_by_size_then_by_name():
 
 def test_columns_match_without_regard_to_case():
     assert column_values("KIND ", [row(kind=" x "), row(kind=None), row(kind=3)]) == ["x", "", "3"]
-
-
-def test_rows_cover_several_seeds_only_if_texts_are_repeated():
-    rows = [Document(text, fields={"seed": seed}) for text, seed in (("a", 1), ("b", [2]))]
-    assert texts_of_seeds(rows) is None
-    assert texts_of_seeds([*rows, Document("a", fields={"seed": 2})]) == ["a", "b", "a"]
-    assert texts_of_seeds([rows[0], rows[1], rows[0]]) == ["a", "b", "a"]
-    # Another column with this name may come from the data, in which some text may occur twice.
-    from_data = [Document(text, fields={"seed": number}) for number, text in enumerate("abca")]
-    assert texts_of_seeds(from_data) is None
-
-
-def test_seeds_are_read_from_the_column_that_was_added_last():
-    rows = [Document(text, fields={"seed": 7, "predicted_seed": seed}) for seed in (1, 2) for text in "ab"]
-    assert texts_of_seeds(rows) == ["a", "b", "a", "b"]
-    assert rows_of_one_seed(rows) == rows[:2]
 
 
 def test_a_json_row_without_the_column_has_an_empty_group():
@@ -72,7 +49,7 @@ def test_texts_without_a_value_are_one_group_and_counted():
     notes = []
     documents = [row(kind="x"), row(kind=" "), row(kind=None)]
     assert group_values("kind", documents, notes.append) == ["x", "", ""]
-    assert notes == ["note: 2 of 3 texts have no value in the column 'kind'; they are treated as one group"]
+    assert notes == ["2 of 3 texts have no value in the column 'kind'; they are treated as one group"]
 
 
 @pytest.mark.parametrize("words", [("crossvalidate", "d.csv"), ("compare", "d.csv", "d.csv")])

@@ -90,8 +90,9 @@ def compare(
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
+    from nlptx.evaluation.differences import examples
     from nlptx.evaluation.groups import group_values
-    from nlptx.evaluation.verdict import examples, verdict
+    from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
@@ -100,7 +101,7 @@ def compare(
     notes = cautions(tuple(seen), seen)
 
     def note(text: str) -> None:
-        notes.append(text.removeprefix("note: "))
+        notes.append(text)
         common.reporter.note(text)
 
     group_names = (
@@ -110,7 +111,7 @@ def compare(
     comparison = compare_predictions(predictions, groups)
     if comparison.groups is not None and comparison.groups < _FEW_GROUPS:
         note(
-            f"note: with only {comparison.groups} groups, the intervals are too narrow"
+            f"with only {comparison.groups} groups, the intervals are too narrow"
             + (", and no difference can be significant" if comparison.groups < _MIN_GROUPS else "")
         )
     verdicts = [" ".join([verdict(pair), *cautions((pair.first, pair.second), seen)]) for pair in comparison.pairs]
@@ -166,7 +167,7 @@ def _predictions(
     is_data = last != BUNDLED and not is_model(last) and not has_predictions(last, reading, after_models=after_models)
     if is_data and has_predictions(last, reading):
         common.reporter.note(
-            f"note: {last} is read as the labelled texts, so its column 'label' is not compared; to compare this"
+            f"{last} is read as the labelled texts, so its column 'label' is not compared; to compare this"
             " column too, rename it to 'predicted'"
         )
     sources = sources if is_data else [*sources, last]
@@ -177,7 +178,7 @@ def _predictions(
     tables = [name for name in distinct if name != BUNDLED and is_table(name)]
     if len(sources) > 2 and tables == [last]:
         common.reporter.note(
-            f"note: {last} contains predictions, which are compared with those of the models; to use only its texts and"
+            f"{last} contains predictions, which are compared with those of the models; to use only its texts and"
             " labels, remove or rename the columns with predictions"
         )
     models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
@@ -230,7 +231,7 @@ def _is_only_data(name: str, reading: ReadOptions) -> bool:
 
 def _texts_of_seeds(predictions: LabelledPredictions, on_note: Callable[[str], None]) -> list[str] | None:
     """If the table has predictions for several seeds, return the text of each row as its group; otherwise, None."""
-    from nlptx.evaluation.groups import seeds_note, texts_of_seeds
+    from nlptx.evaluation.seeds import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)
     if texts is not None:

@@ -148,7 +148,7 @@ def crossvalidate(
                     renamed = write_predictions(predictions, result, documents)
                 for name, new_name in renamed.items():
                     common.reporter.note(
-                        f"note: the input already has a column {name!r}, so the added column is {new_name!r}"
+                        f"the input already has a column {name!r}, so the added column is {new_name!r}"
                     )
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page

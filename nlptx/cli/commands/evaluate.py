@@ -156,7 +156,7 @@ def evaluate(
     for path in data if model is None else ():
         if has_predictions(path, reading):
             common.reporter.note(
-                f"note: {path} seems to contain predictions, but the bundled model is evaluated; to evaluate the"
+                f"{path} seems to contain predictions, but the bundled model is evaluated; to evaluate the"
                 f" predictions, add -m {path}"
             )
     labelled = read_labelled(data, with_separator(reading, classifier), common.reporter.note)
@@ -216,7 +216,7 @@ def evaluate(
     if report is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        notes = [note.removeprefix("note: ") for note in known_words.notes(_UNKNOWN)] + ([SEEN[seen]] if seen else [])
+        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
         evaluation = Evaluation(
             predictions,
             measured,
@@ -234,5 +234,5 @@ def evaluate(
     for note in known_words.notes(_UNKNOWN):
         common.reporter.note(note)
     if seen:
-        common.reporter.note(f"note: {SEEN[seen]}")
+        common.reporter.note(SEEN[seen])
     check_accuracy(measured.accuracy, min_accuracy)

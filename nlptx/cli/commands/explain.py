@@ -132,7 +132,7 @@ def explain(
         text = _standard_input(reading.encoding_errors)
     elif text is not None and os.path.isfile(text):
         command = f"nlptx explain --input {shlex.quote(text)}"
-        common.reporter.note(f"note: {text} is explained as a text; to explain the contents of the file, run {command}")
+        common.reporter.note(f"{text} is explained as a text; to explain the contents of the file, run {command}")
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)

@@ -125,12 +125,10 @@ def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, wh
     except DataError as error:
         if not where:
             raise
-        common.reporter.note(f"note: {where}: {error.message}")
+        common.reporter.note(f"{where}: {error.message}")
         return []
     named = listed(similar, _NAMED)
-    common.reporter.note(
-        f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}"
-    )
+    common.reporter.note(f"{word!r} is unknown; its vector is estimated from words with a similar spelling: {named}")
     return nearest
 
 

@@ -139,9 +139,7 @@ def predict(
     if scored is None:
         return
     for name, new_name in scored.renamed.items():
-        common.reporter.note(
-            f"note: the input already has a column {name!r}, so the prediction is written to {new_name!r}"
-        )
+        common.reporter.note(f"the input already has a column {name!r}, so the prediction is written to {new_name!r}")
     if left_out := scored.left_out.note():
         common.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"

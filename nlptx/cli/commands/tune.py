@@ -110,7 +110,7 @@ def tune(
             experiment, recipe, _ = read_experiment(options, common)
             if 0 < texts < len(experiment.texts):
                 total, experiment = len(experiment.texts), experiment.sample(texts, seed)
-                common.reporter.note(f"note: the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
+                common.reporter.note(f"the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
             if cluster.dry_run:
                 from nlptx.cli.cluster.training import print_experiment_plan
 
@@ -145,7 +145,7 @@ def tune(
                 error.add_note(StopNote(f"{advice}; --resume --minutes 0.01 writes the best settings so far"))
             raise
         if result.exhausted:
-            common.reporter.note("note: the search has ended, because no combinations of settings are left to try")
+            common.reporter.note("the search has ended, because no combinations of settings are left to try")
         write_settings(output, non_default(result.best.values) | _data_options(), file_comments(result))
     if not result.compared:
         common.reporter.note(

@@ -45,7 +45,7 @@ class Abstention:
         """
         if self.is_given and model.is_balanced:
             on_note(
-                "note: the model was trained with --class-weight balanced, so its predictions of rare labels have a low"
+                "the model was trained with --class-weight balanced, so its predictions of rare labels have a low"
                 " confidence, and most of them are left out"
             )
         return (self.abstain or 0.0) if self.max_error is None else model.threshold(self.max_error)
@@ -77,7 +77,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def coverage_note(answered: int, texts: int, threshold: float) -> str:
     """Return a note that gives the number of labelled texts."""
     share = f" ({answered / texts:.1%})" if texts else ""
-    return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
+    return f"labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
 
 
 def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:

@@ -37,7 +37,7 @@ def note_unknown_variables(ctx: click.Context) -> None:
         nearest = [with_command] if with_command in known else get_close_matches(name, known, 1, _SIMILAR)
         nearest = nearest or get_close_matches(name, all_known, 1, _SIMILAR)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
-        print_note(f"note: the environment variable {name} has no effect{hint}")
+        print_note(f"the environment variable {name} has no effect{hint}")
 
 
 def _variables(command: click.Command, prefix: str) -> list[str]:

@@ -41,7 +41,7 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
             reason = f"none of the inputs is {expected}"
             if len(paths) == 1:
                 reason = f"{first_name(paths)} is {kinds[0]}, not {expected}"
-            on_note(f"note: --{name.replace('_', '-')} has no effect, because {reason}")
+            on_note(f"--{name.replace('_', '-')} has no effect, because {reason}")
 
 
 def note_repeated_inputs(on_note: Callable[[str], None], inputs: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ def note_repeated_inputs(on_note: Callable[[str], None], inputs: Sequence[str]) 
     for first, *others in names.values():
         if others:
             count = 1 + len(others)
-            on_note(f"note: {first} is given {count} times, so each of its texts counts {count} times")
+            on_note(f"{first} is given {count} times, so each of its texts counts {count} times")
 
 
 def _kind(path: str, format: str) -> str | None:

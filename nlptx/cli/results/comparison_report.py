@@ -91,7 +91,7 @@ def _test(comparison: Comparison) -> str:
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
     """Print texts that only one of two models labels correctly, up to ``count`` for each of the two models."""
-    from nlptx.evaluation.verdict import examples
+    from nlptx.evaluation.differences import examples
 
     for right, wrong, texts in examples(predictions, count):
         rows = [
@@ -113,7 +113,7 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], s
         click.UsageError: the file name has none of the extensions .csv, .tsv and .jsonl.
         OutputError: the file cannot be written.
     """
-    from nlptx.evaluation.verdict import disagreement_columns, disagreements
+    from nlptx.evaluation.differences import disagreement_columns, disagreements
 
     with open_table(path, format_of_table(path), disagreement_columns(predictions)) as table:
         for row in disagreements(predictions, separator or "; "):

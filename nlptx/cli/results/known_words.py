@@ -65,15 +65,15 @@ class KnownWords:
         """Yield notes for the user; ``consequence`` describes how texts without known words are treated."""
         if self.unknown:
             positions = ", ".join(self._named) + (", ..." if self.unknown > len(self._named) else "")
-            yield f"note: no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({positions}): {consequence}"
+            yield f"no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({positions}): {consequence}"
         if self._first_unusual and self.unusual >= _MIN_UNUSUAL and self.unusual > _MIN_UNUSUAL_SHARE * self.texts:
             yield (
-                f"note: {self.unusual:,} of {self.texts:,} texts are unlike the texts that the model was trained on"
+                f"{self.unusual:,} of {self.texts:,} texts are unlike the texts that the model was trained on"
                 f" (first: {self._first_unusual}): another language or subject?"
             )
         elif self._known < _MIN_KNOWN_SHARE * self._words:
             yield (
-                f"note: in texts with at least one known word, the model knows only"
+                f"in texts with at least one known word, the model knows only"
                 f" {self._known:,} of {self._words:,} words"
                 f" ({self._known / self._words:.0%}): are the texts in the language of the model?"
             )

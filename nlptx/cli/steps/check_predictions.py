@@ -41,10 +41,7 @@ class GivenModel:
 
         note = self.common.reporter.note
         if seen := seen_in(self.model, labelled):
-            note(
-                f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer wrong labels are"
-                " found"
-            )
+            note(f"{SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer wrong labels are found")
         return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:

@@ -70,10 +70,11 @@ def evaluate_table(
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.coverage import CoverageCurve
     from nlptx.evaluation.dependent_rows import with_dependent_rows
-    from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
+    from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_data import read_labelled
     from nlptx.evaluation.labelled_predictions import evaluate_predictions
     from nlptx.evaluation.prediction_file import read_predictions
+    from nlptx.evaluation.seeds import seeds_note, texts_of_seeds
 
     labelled = read_labelled(data, reading, common.reporter.note, check_map=False) if data else None
     predictions = read_predictions(path, reading, common.reporter.note, labelled)
@@ -139,7 +140,7 @@ def evaluate_table(
             sha256,
             groups=groups,
             command=command,
-            notes=[note.removeprefix("note: ") for note in notes],
+            notes=notes,
         )
         write_evaluation_page(page, evaluation)
         common.reporter.note(f"report -> {page}")

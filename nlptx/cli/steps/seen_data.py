@@ -28,7 +28,7 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     with all rows, and also with the rows of a single seed.
     """
     from nlptx.corpus.corpus import digest
-    from nlptx.evaluation.groups import rows_of_one_seed
+    from nlptx.evaluation.seeds import rows_of_one_seed
 
     digests, rows = {data.sha256}, rows_of_one_seed(data.documents)
     if len(rows) < len(data.documents):
