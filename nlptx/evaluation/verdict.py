@@ -22,6 +22,8 @@ def verdict(pair: Pair) -> str:
         sentence = f"{none}: both are correct equally often."
     else:
         sentence = f"{none}: the difference is {100 * gain.value:+.2f} points (95 % interval {bounds}, {p_value})."
+        if (gain.low > 0 or gain.high < 0) and pair.corrected_p_value == pair.p_value:
+            sentence += " The interval does not contain 0, but the verdict follows the p-value."
         if pair.texts_needed is not None:
             sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."
     loss = pair.log_loss

@@ -14,6 +14,7 @@ import time
 import pytest
 from calling import call, failure
 from command import Running, contents, environment, on_terminal, refused, run, shell
+from reviews import make_reviews, small_fit
 from sample_data import LABEL_WORDS, PLAIN
 
 NEG, POS = "the film was awful boring and dull", "a great and lovely story"
@@ -323,6 +324,13 @@ def test_details_precede_the_text(model, tmp_path):
 def test_csv_safe_text_contains_no_formula(model):
     lines = "=1+1\nfilm\n"
     assert [row[2] for row in predict_here(model, "--csv-safe", "-q", stdin=lines).rows] == ["'=1+1", "film"]
+
+
+def test_csv_safe_labels_contain_no_formula(tmp_path):
+    texts, labels = make_reviews(40)
+    small_fit(texts, [{"neg": "-1", "pos": "=1+1"}[label] for label in labels]).save(tmp_path / "m.npz")
+    rows = predict_here(tmp_path / "m.npz", "--csv-safe", "-q", stdin="\n".join(texts)).rows
+    assert {row[0] for row in rows} == {"-1", "'=1+1"}
 
 
 @pytest.mark.parametrize("layout", ["csv", "tsv"])

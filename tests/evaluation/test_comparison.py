@@ -132,6 +132,15 @@ def test_no_difference():
     assert f"about {pair.texts_needed:,} texts are needed" in verdict(pair)
 
 
+def test_the_p_value_decides_if_the_interval_does_not_contain_0():
+    targets = np.zeros(60, int)
+    pair = compare_predictions([made("A", targets, np.arange(60) < 5), made("B", targets, targets)]).pairs[0]
+    assert (pair.only_second, pair.p_value) == (5, 0.0625)
+    assert pair.accuracy.low > 0
+    assert "The interval does not contain 0, but the verdict follows the p-value." in verdict(pair)
+    assert "does not contain 0" not in verdict(compare_predictions(random_pair(60, better=0.72)).pairs[0])
+
+
 def test_the_verdict_names_models_that_are_correct_equally_often():
     first, second = made("A", [0, 1, 1], [0, 1, 0]), made("B", [0, 1, 1], [0, 0, 1])
     pair = compare_predictions([first, second], resamples=100).pairs[0]

@@ -137,10 +137,10 @@ class PredictionWriter:
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(TSV_BREAKS)
-        text = escape_formula(text) if self.options.csv_safe else text
         details = [cell(value) for value in self._details(scored).values()]
-        label = self._label(scored).translate(TSV_BREAKS) or EMPTY_LABEL_SET
-        return "\t".join([label, f"{number:.4f}", *details, text])
+        safe = escape_formula if self.options.csv_safe else str
+        label = safe(self._label(scored).translate(TSV_BREAKS)) or EMPTY_LABEL_SET
+        return "\t".join([label, f"{number:.4f}", *details, safe(text)])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.options.details:
