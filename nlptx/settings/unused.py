@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from nlptx.settings.training import NetworkSettings, TrainSettings
 from nlptx.settings.without_network import DEFAULTS, EMPTY_ENCODER, UNUSED
 from nlptx.settings.word_vectors import PcaSettings
 
 
-def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: bool, has_valid: bool) -> list[str]:
-    """Return notes about settings that differ from their defaults, but have no effect.
+@dataclass(frozen=True)
+class TrainingInputs:
+    """What the effect of settings depends on, besides other settings.
 
     Args:
-        settings: training settings.
         from_model: whether training starts from an existing model. In that case, the model determines the shape of the
             network, and the notes do not name the settings that define the shape.
         has_unlabelled: whether there are texts without labels.
         has_valid: whether there are texts to validate on.
+        has_label_sets: whether a text may have several labels.
+        has_many_labels: whether there are so many labels that the n-gram features are sparse.
     """
+
+    from_model: bool = False
+    has_unlabelled: bool = False
+    has_valid: bool = False
+    has_label_sets: bool = False
+    has_many_labels: bool = False
+
+
+def unused_notes(settings: TrainSettings, inputs: TrainingInputs) -> list[str]:
+    """Return notes about settings that differ from their defaults, but have no effect."""
+    from_model = inputs.from_model
     notes = []
     if not settings.epochs and (unused := _without_network(settings, from_model)):
         notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
-    for reason, holds, names in _conditions(settings, from_model, has_valid):
+    for reason, holds, names in _conditions(settings, inputs):
         unused = [name for name in names if getattr(settings, name) not in (DEFAULTS[name], 0, "off")]
         if holds and unused:
             notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
-    if settings.ngrams and settings.epochs and settings.distill > 0 and not has_unlabelled:
+    if settings.ngrams and settings.epochs and settings.distill > 0 and not inputs.has_unlabelled:
         reason = "training starts from a model" if from_model else "there are no texts without labels to learn from"
         notes.append(f"`distill` has no effect, because {reason}")
     return notes
@@ -42,8 +55,9 @@ def unused_pca_notes(settings: PcaSettings) -> list[str]:
     return notes
 
 
-def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
+def _conditions(settings: TrainSettings, inputs: TrainingInputs) -> list[tuple[str, bool, tuple[str, ...]]]:
     """For each reason why settings can have no effect, return its text, whether it applies, and the setting names."""
+    from_model, has_valid = inputs.from_model, inputs.has_valid
     is_new, is_trained = bool(settings.epochs) and not from_model, bool(settings.epochs)
     heads = "heads", "head_width"
     blocks = "attention", *heads, "hidden", "activation", "causal"
@@ -54,6 +68,12 @@ def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> l
             ("ngram_min_texts", "lsa_components", "distill", "subwords"),
         ),
         ("training starts from a model", from_model and settings.ngrams > 0, ("subwords",)),
+        (
+            "the n-gram features of so many labels are sparse",
+            inputs.has_many_labels and settings.ngrams > 0 and not from_model,
+            ("lsa_components",),
+        ),
+        ("a text may have several labels", inputs.has_label_sets, ("label_order",)),
         ("the encoder has no blocks (`blocks=0`)", is_new and not settings.blocks, blocks),
         (
             "attention has neither heads nor parameters (`attention=plain`)",

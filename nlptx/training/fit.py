@@ -18,7 +18,6 @@ from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
-from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.checkpoint import Checkpoint
@@ -44,6 +43,7 @@ from nlptx.training.start_settings import settings_from
 from nlptx.training.subwords import add_subwords
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
+from nlptx.training.unused_settings import note_unused_settings
 from nlptx.training.without_epochs import history_without_epochs
 
 
@@ -153,9 +153,7 @@ def fit(
             settings.width_of_head(settings.width)  # raises an error now, before the steps that take long
         if isinstance(vectors, EmbeddingBuilder):
             vectors, settings = vectors.build(given, settings, seed, workers, on_progress, on_note)
-        has = {"has_unlabelled": bool(given.unlabelled), "has_valid": given.valid is not None}
-        for note in unused_notes(settings, from_model=start is not None, **has):
-            on_note(note)
+        note_unused_settings(settings, given, start, on_note)
         if start is None and not settings.epochs:
             settings = without_network(settings)
         settings_before_automatic = settings

@@ -1,15 +1,20 @@
 """Tests of the notes about settings that were changed but have no effect."""
 
+from dataclasses import fields
+
 import pytest
 
 from nlptx.settings import NetworkSettings, PcaSettings, TrainSettings
-from nlptx.settings.unused import unused_notes, unused_pca_notes
+from nlptx.settings.unused import TrainingInputs, unused_notes, unused_pca_notes
 from nlptx.settings.without_network import DEFAULTS, EMPTY_ENCODER, UNUSED, without_network
 
+INPUTS = {item.name for item in fields(TrainingInputs)}
 
-def notes(*, from_model=False, has_unlabelled=False, has_valid=False, **values):
-    settings = TrainSettings(**values)
-    return unused_notes(settings, from_model=from_model, has_unlabelled=has_unlabelled, has_valid=has_valid)
+
+def notes(**values):
+    """Return the notes about settings and inputs."""
+    inputs = {name: values.pop(name) for name in INPUTS & values.keys()}
+    return unused_notes(TrainSettings(**values), TrainingInputs(**inputs))
 
 
 @pytest.mark.parametrize(
@@ -21,6 +26,8 @@ def notes(*, from_model=False, has_unlabelled=False, has_valid=False, **values):
         ({"freeze": True, "embedding_lr": 1.0}, "(`freeze=True`), so these settings have no effect: `embedding_lr`"),
         ({"optimizer": "sgd", "weight_decay": 1.0}, "`optimizer` is sgd, not adamw, so these settings have no effect"),
         ({"valid_share": 0.0, "patience": 1}, "(`valid_share=0`), so these settings have no effect: `patience`"),
+        ({"lsa_components": 8, "has_many_labels": True}, "so many labels are sparse, so these settings have no effect"),
+        ({"label_order": "none", "has_label_sets": True}, "may have several labels, so these settings have no effect"),
         ({"distill": 2}, "`distill` has no effect, because there are no texts without labels to learn from"),
         ({"epochs": 0, "lr": 0.5, "blocks": 3}, "(`epochs=0`), so these settings have no effect: `blocks`, `lr`"),
     ],
@@ -38,6 +45,8 @@ def test_a_note_gives_the_reason_and_names_the_settings(values, note):
         {"optimizer": "sgd", "weight_decay": 0.0},
         {"epochs": 0, "blocks": 0, "width": 0},
         {"distill": 2, "has_unlabelled": True},
+        {"has_label_sets": True, "has_many_labels": True},
+        {"lsa_components": 0, "has_many_labels": True},
         # The network has the shape of the model with which training starts.
         {"from_model": True, "blocks": 0, "heads": 2},
         {"from_model": True, "epochs": 0, "heads": 2},
