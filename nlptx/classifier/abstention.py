@@ -6,18 +6,18 @@ finds the threshold for a maximum error rate E:
 
     for each threshold, from high to low, with n answered texts and w wrong answers:
         skip the threshold if n is too small (see below)
-        test whether P(X <= w) <= 5 %, where X is binomial with parameters n and E; stop at the first failure
+        test whether P(X <= w) <= 5%, where X is binomial with parameters n and E; stop at the first failure
 
-The last threshold that passes the test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
+The last threshold that passes the test is chosen. A threshold passes if and only if the one-sided 95% Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
-first failure, the probability of choosing a threshold with an error rate above E is at most 5 %, however many tests are
+first failure, the probability of choosing a threshold with an error rate above E is at most 5%, however many tests are
 made. (This method is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv
 2017, "Selective Classification for Deep Neural Networks", describe the problem of choosing a threshold for a maximum
 error rate.) A threshold that too few texts reach is skipped, because one or two wrong answers among so few texts would
-end the tests early. Because thresholds are skipped, the bound of 5 % needs one more assumption: the error rate does not
+end the tests early. Because thresholds are skipped, the bound of 5% needs one more assumption: the error rate does not
 decrease when the threshold is lowered.
 
-The bound of 5 % holds only for texts that are exchangeable with the held-out texts, for example if both are random
+The bound of 5% holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
 choose the epoch, the temperature, the weights of the region filters and of the subword model and, for a multi-label
 model, the label thresholds. The model therefore makes slightly fewer errors on them than on new texts.
@@ -98,7 +98,7 @@ class ErrorCurve:
     def choose(self, max_error: float) -> Threshold | None:
         """Return the threshold that limits the error rate of the answers to ``max_error``; None if no threshold does.
 
-        The error rate on new texts is at most ``max_error``, at a confidence level of 95 %. The module docstring lists
+        The error rate on new texts is at most ``max_error``, at a confidence level of 95%. The module docstring lists
         the assumptions.
 
         Args:
@@ -114,7 +114,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest ``max_error``, in steps of 0.5 %, for which :meth:`choose` finds a threshold, or None."""
+        """Return the smallest ``max_error``, in steps of 0.5%, for which :meth:`choose` finds a threshold, or None."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 

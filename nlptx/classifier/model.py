@@ -160,7 +160,7 @@ class Model(ModelContents, PickledWithoutCache):
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        The limit on the error rate holds at a confidence level of 95 %. The threshold is chosen on the held-out texts;
+        The limit on the error rate holds at a confidence level of 95%. The threshold is chosen on the held-out texts;
         see :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:

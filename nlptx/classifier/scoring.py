@@ -44,7 +44,7 @@ class Scored(NamedTuple):
         surprise: how rare the words of the text are in the training texts, in units of the standard deviation among
             texts of the same length. The surprise is None if it was not measured, if the text has no tokens, or if the
             model stores no word counts.
-        unusual: whether the text is unlike the training texts, because its surprise exceeds that of 99.5 % of them, or
+        unusual: whether the text is unlike the training texts, because its surprise exceeds that of 99.5% of them, or
             because it has no known word. None if ``surprise`` is None.
     """
 

@@ -5,7 +5,7 @@ of s over the tokens. The surprise of the text is (x - m) / sqrt(a + b/T), where
 and passages from them, and a + b/T is the variance of x: a is the variance between texts with different subjects and
 styles, and b is the variance between the words of a text. Immediate repetitions are not counted: "!!!" is one token.
 Training measures m, a and b on training texts and on passages of several lengths from these texts. The threshold is the
-surprise that at most 0.5 % of these texts and passages exceed. Before a training text is measured, its words are
+surprise that at most 0.5% of these texts and passages exceed. Before a training text is measured, its words are
 subtracted from the word counts, so that it is as surprising as a new text.
 """
 
@@ -32,7 +32,7 @@ _LONGEST = 128
 # Minimum variance between the words of a text. Without this minimum, the variance of repetitive training texts could be
 # so small that every other text would seem unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold: the 99 % quantile of the normal distribution. Without this minimum, a threshold measured on only a
+# Minimum threshold: the 99% quantile of the normal distribution. Without this minimum, a threshold measured on only a
 # few texts could be too low.
 _MIN_THRESHOLD = 2.33
 # Maximum absolute value of the numbers that describe the distribution in a model file; measured values are below 100.
@@ -50,7 +50,7 @@ class TypicalSurprise:
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
         threshold: surprise, in standard deviations, above which a text counts as unlike the training texts; at most
-            0.5 % of the training texts and their passages exceed it.
+            0.5% of the training texts and their passages exceed it.
     """
 
     mean: float

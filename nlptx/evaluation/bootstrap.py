@@ -61,6 +61,6 @@ def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
 
 
 def percentile_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % percentile interval of a statistic, given its value in each resample."""
+    """Return the 95% percentile interval of a statistic, given its value in each resample."""
     low, high = np.percentile(samples, _PERCENTILES)
     return float(low), float(high)

@@ -24,7 +24,7 @@ class ModelQuality:
     Args:
         source: path of the model or of the table with its predictions.
         accuracy: fraction of the texts with a correct prediction.
-        accuracy_interval: 95 % interval of the accuracy: a Wilson interval or, if the texts are in groups, a bootstrap
+        accuracy_interval: 95% interval of the accuracy: a Wilson interval or, if the texts are in groups, a bootstrap
             interval.
         macro_f1: mean F1 of the classes that occur among the true labels.
         log_loss: log-loss in nats; None if there are no probabilities.
@@ -45,7 +45,7 @@ class ModelQuality:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between two models, with its 95 % bootstrap interval."""
+    """A difference between two models, with its 95% bootstrap interval."""
 
     value: float
     low: float
@@ -66,7 +66,7 @@ class Pair:
             texts are in groups, the p-value is from a sign-flip test, which swaps the two models' predictions in
             randomly chosen groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
-        texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
+        texts_needed: number of texts needed to show a difference of this size with a probability of 80%; None if the
             difference is 0, or if the texts are in groups.
     """
 

@@ -89,5 +89,5 @@ class CoverageCurve:
         return repr(point.confidence)
 
     def table(self) -> list[CoveragePoint]:
-        """Return the points at coverages of 100 %, 90 %, ..., 10 %, without duplicates."""
+        """Return the points at coverages of 100%, 90%, ..., 10%, without duplicates."""
         return list(dict.fromkeys(self.at(tenths / 10) for tenths in range(10, 0, -1)))

@@ -73,7 +73,7 @@ class ReliabilityBin:
         texts: number of texts.
         confidence: mean confidence.
         accuracy: fraction of the texts whose prediction is correct.
-        interval: 95 % Wilson interval of the accuracy.
+        interval: 95% Wilson interval of the accuracy.
     """
 
     low: float

@@ -37,7 +37,7 @@ def evaluate(
             does not change the result.
 
     Returns:
-        Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
+        Accuracy with its 95% Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
         and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`. For a
         multi-label model, a :class:`nlptx.evaluation.label_set_report.LabelSetReport`.
 

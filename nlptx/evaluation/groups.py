@@ -26,7 +26,7 @@ class Group:
         name: value of the column, or a range of lengths in words, such as "10 to 14".
         texts: number of texts.
         accuracy: fraction of the texts whose prediction is correct.
-        interval: 95 % Wilson interval of the accuracy.
+        interval: 95% Wilson interval of the accuracy.
     """
 
     name: str

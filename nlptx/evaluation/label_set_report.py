@@ -36,7 +36,7 @@ class LabelSetReport:
     Args:
         texts: number of texts.
         accuracy: subset accuracy, the fraction of the texts whose predicted set equals the true set.
-        interval: 95 % Wilson interval of the accuracy.
+        interval: 95% Wilson interval of the accuracy.
         micro_precision, micro_recall, micro_f1: precision, recall and F1 over all pairs of a text and a label.
         macro_f1: mean F1 of the labels that occur among the true labels.
         auc: mean ROC-AUC of the labels for which it is defined: those that some texts have and some texts lack.

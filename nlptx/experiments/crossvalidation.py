@@ -42,7 +42,7 @@ class CrossValidation:
     results: list[FoldResult]
 
     def spread(self) -> dict[str, Spread]:
-        """Return a dictionary from the name of each measure to its mean, 95 % interval and standard deviation."""
+        """Return a dictionary from the name of each measure to its mean, 95% interval and standard deviation."""
         result = {}
         for name in Measures._fields:
             values = [getattr(fold.measures, name) for fold in self.results]

@@ -12,7 +12,7 @@ from nlptx.runtime.blas import load_blas
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation of a measure over all folds and seeds, and the 95 % interval of the mean."""
+    """Mean and standard deviation of a measure over all folds and seeds, and the 95% interval of the mean."""
 
     mean: float
     std: float
@@ -21,7 +21,7 @@ class Spread(NamedTuple):
 
 
 def corrected_interval(values: Sequence[float], folds: int, high: float = math.inf) -> Spread:
-    """Return the mean of a measure over folds and seeds, with its corrected 95 % interval.
+    """Return the mean of a measure over folds and seeds, with its corrected 95% interval.
 
     The J results (one per fold and seed) are not independent, because the training sets overlap. The variance of their
     mean is therefore larger than S² / J, the value that an ordinary t interval assumes; S² is the variance of the

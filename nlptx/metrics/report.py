@@ -37,7 +37,7 @@ class Report:
     Args:
         texts: number of texts.
         accuracy: fraction of the texts whose predicted label is the true label.
-        interval: 95 % Wilson interval of the accuracy; see :mod:`nlptx.evaluation.dependent_rows` for dependent rows.
+        interval: 95% Wilson interval of the accuracy; see :mod:`nlptx.evaluation.dependent_rows` for dependent rows.
         majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that occur among the true labels.
         macro_f1: mean F1 of the classes that occur among the true labels.
@@ -182,7 +182,7 @@ def log_losses(probabilities: NDArray[np.float64], targets: NDArray) -> NDArray[
 
 
 def wilson_interval(hits: float, count: float) -> tuple[float, float]:
-    """Return the 95 % confidence interval of the proportion ``hits / count`` (Wilson 1927)."""
+    """Return the 95% confidence interval of the proportion ``hits / count`` (Wilson 1927)."""
     share = hits / count
     middle = share + _Z95**2 / (2 * count)
     spread = _Z95 * math.sqrt(share * (1 - share) / count + _Z95**2 / (4 * count**2))

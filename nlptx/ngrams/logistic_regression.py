@@ -28,7 +28,7 @@ INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when it expects the next step to decrease the objective f (loss and penalty) by
 # at most TOLERANCE * max(f, 1). For the ratio model, the tolerance is larger if there are at least _MANY_TEXTS texts.
-# The larger tolerance saves 40 % of the iterations and hardly changes the model.
+# The larger tolerance saves 40% of the iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 

@@ -41,7 +41,7 @@ def plot_evaluation(
 
 
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
-    """Draw the accuracy in each confidence bin, with its 95 % interval, and below it the number of texts per bin.
+    """Draw the accuracy in each confidence bin, with its 95% interval, and below it the number of texts per bin.
 
     The calibration error (ECE) is computed from these bins. Each point is drawn at the mean confidence of its bin.
     """
@@ -58,9 +58,9 @@ def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], c
     # Because of rounding, the accuracy may be slightly outside its interval.
     errors = np.maximum([accuracy - low, high - accuracy], 0)
     upper.errorbar(
-        middle, accuracy, errors, fmt="o-", color=BLUE, capsize=2, elinewidth=1, label="predictions, 95 % interval"
+        middle, accuracy, errors, fmt="o-", color=BLUE, capsize=2, elinewidth=1, label="predictions, 95% interval"
     )
-    upper.set_title(f"Reliability (ECE {100 * calibration_error(confidence, correct):.1f} %)")
+    upper.set_title(f"Reliability (ECE {100 * calibration_error(confidence, correct):.1f}%)")
     upper.set_ylabel("accuracy (%)")
     upper.legend(loc="best")
     lower.stairs(counts, edges, fill=True, color=BLUE, alpha=0.5)
@@ -74,10 +74,10 @@ def _draw_coverage(axes: Any, curve: CoverageCurve) -> None:
     """Draw the curve of accuracy against coverage, and the accuracy on all texts as a reference line."""
     points = [curve.at(percent / 100) for percent in range(1, 101)]
     complete = 100 * points[-1].accuracy
-    axes.axhline(complete, color=GREY, linestyle="--", linewidth=1, label=f"all texts: {complete:.1f} %")
+    axes.axhline(complete, color=GREY, linestyle="--", linewidth=1, label=f"all texts: {complete:.1f}%")
     coverage, accuracy = zip(*((100 * point.coverage, 100 * point.accuracy) for point in points), strict=True)
     is_flat = min(accuracy) == max(accuracy)
-    # If all confidences are equal, there is only one point, at a coverage of 100 %.
+    # If all confidences are equal, there is only one point, at a coverage of 100%.
     marker = "o" if len(set(coverage)) == 1 else ""
     axes.plot(coverage, accuracy, color=ORANGE, marker=marker, clip_on=not marker, label="most confident texts")
     axes.set_title("Accuracy against coverage")

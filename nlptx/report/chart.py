@@ -106,7 +106,7 @@ def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
     """Return an axis for fractions, with ticks at round percentages."""
     step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25) if (high - low) / step <= 6 or step == 0.25)
     first, last = int(low / step + 0.999999), int(high / step + 1e-6)
-    ticks = [(number * step, f"{100 * number * step:.0f} %") for number in range(first, last + 1)]
+    ticks = [(number * step, f"{100 * number * step:.0f}%") for number in range(first, last + 1)]
     return Axis(low, high, ticks, label)
 
 

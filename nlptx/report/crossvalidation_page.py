@@ -123,7 +123,7 @@ def _folds(result: CrossValidation) -> Folds:
     rows: list[tuple[str, list[Any]]] = [
         ("mean", [_shown(name, each.mean) for name, each in measures]),
         ("standard deviation", [_shown(name, each.std) for name, each in measures]),
-        ("95 % interval of the mean", intervals),
+        ("95% interval of the mean", intervals),
     ]
     return Folds(result.results, len({fold.seed for fold in result.results}) > 1, rows)
 

@@ -123,8 +123,8 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "reliability",
             "Reliability",
-            "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below the"
-            " diagonal, the confidence is too high; above it, the confidence is too low. The vertical lines are 95 %"
+            "On the dotted diagonal, 80% of the predictions with a confidence of 80% are correct. Below the"
+            " diagonal, the confidence is too high; above it, the confidence is too low. The vertical lines are 95%"
             " intervals." + (" The open points show the model before calibration." if has_uncalibrated else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
@@ -191,7 +191,7 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
     return Chart(
         "length",
         "Accuracy by number of words",
-        "Each point is a group of texts of similar length, with its 95 % interval; the dotted line is the accuracy on"
+        "Each point is a group of texts of similar length, with its 95% interval; the dotted line is the accuracy on"
         " all texts.",
         Axis(0.5, len(groups) + 0.5, ticks, "words"),
         percent_axis("accuracy", start),

@@ -61,7 +61,7 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     # The sums are computed as a product with a sparse matrix of ones. With np.add.reduceat, which takes three to five
-    # times as long, a training step would take up to 4 % longer.
+    # times as long, a training step would take up to 4% longer.
     indptr = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, indptr), shape=(len(starts), len(ids))) @ gradient

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nlptx.runtime.shared_memory import shared_copy
 
 # The average is updated only after every tenth step. Updating the average after every step would not give better
-# models, but would increase the time of a step by 1 to 4 % with one process, and by 3 to 8 % with two processes,
+# models, but would increase the time of a step by 1 to 4% with one process, and by 3 to 8% with two processes,
 # because only one process computes the average.
 _UPDATE_INTERVAL = 10
 # The average is updated in pieces of this many entries, whose temporary arrays fit in the processor cache.

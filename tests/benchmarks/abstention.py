@@ -7,7 +7,7 @@ and therefore different held-out texts.
 
 For each maximum error, the table shows how many models can guarantee it. For the models that can guarantee a maximum
 error, the table also shows the mean threshold, the coverage on the held-out texts, the coverage and error on the test
-texts (with a 95 % Wilson interval in which each text counts once), and how many of these models exceed the maximum
+texts (with a 95% Wilson interval in which each text counts once), and how many of these models exceed the maximum
 error on their test texts. With --other, all models are also tested on another data set.
 """
 

@@ -2,11 +2,11 @@
 
 python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 
-The predictions of two programs are simulated many times. The 95 % interval should contain the true difference in 95 %
-of the runs. If the accuracies of the programs are equal, the test should reject equality in at most 5 % of the runs. In
+The predictions of two programs are simulated many times. The 95% interval should contain the true difference in 95%
+of the runs. If the accuracies of the programs are equal, the test should reject equality in at most 5% of the runs. In
 rows marked "grouped", the texts come in groups of 10; in each group, the accuracy of each program is 0.15 above or
 below its overall accuracy. In rows marked "power", the number of texts is the result of ``texts_needed``, so the test
-should reject equal accuracy in about 80 % of the runs.
+should reject equal accuracy in about 80% of the runs.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ removed, or only the most important words are kept, and the text is scored again
 
 Comprehensiveness is the decrease in the probability of the label, in percentage points, if the most important words are
 removed (higher is better). Sufficiency is the decrease in the probability if only the most important words are kept
-(lower is better). Comprehensiveness and sufficiency are averaged over 1, 5, 10, 20 and 50 % of the words (DeYoung et
-al. 2020, "ERASER"). Deletion AUC is the mean probability of the label while 0 to 100 % of the words are removed (lower
+(lower is better). Comprehensiveness and sufficiency are averaged over 1, 5, 10, 20 and 50% of the words (DeYoung et
+al. 2020, "ERASER"). Deletion AUC is the mean probability of the label while 0 to 100% of the words are removed (lower
 is better).
 
 The printed tables show comprehensiveness, sufficiency and deletion AUC with standard errors, and the mean difference in

@@ -1,4 +1,4 @@
-"""Measures how often each of three 95 % intervals for the accuracy in cross-validation contains the true accuracy.
+"""Measures how often each of three 95% intervals for the accuracy in cross-validation contains the true accuracy.
 
 The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. The true
 accuracy is the mean accuracy, on new points, of many classifiers that are trained on as many points as a classifier in

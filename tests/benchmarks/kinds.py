@@ -1,6 +1,6 @@
 """Compare models on the kinds of sentences that sentiment models often get wrong (data/kinds_test.tsv).
 
-For each kind, the table shows the accuracy of each model, and of VADER if it is installed, with its 95 % interval. For
+For each kind, the table shows the accuracy of each model, and of VADER if it is installed, with its 95% interval. For
 neutral sentences, which have no correct label, the table shows the fraction with a score between -0.5 and 0.5.
 """
 

@@ -79,7 +79,7 @@ def main() -> None:
         " and the values of emoji and ratings in data/emoji.tsv.",
         "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models and region"
         " filters (see README).",
-        "evaluation": "Texts on which the model was not trained: accuracy with 95 % interval.",
+        "evaluation": "Texts on which the model was not trained: accuracy with 95% interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "film reviews by length": by_length,
         "hard sentences": by_kind,

@@ -1,7 +1,7 @@
 """Measures whether ``predict --details`` distinguishes other languages, program code and random letters from English.
 
 The table has one row per kind of text: how many texts of 5 to 30 words are unlike the model's training texts, at the
-model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are for English texts;
+model's own threshold and at the threshold that 1% of all English texts exceed. The first rows are for English texts;
 only a few of these texts should count as unlike the training texts.
 
 A language model wrote other_languages.tsv for this project in 2026, without sources: short reviews in six languages,
@@ -115,7 +115,7 @@ def main() -> None:
     groups["lines of Python's standard library"] = surprises(model, standard_library_code())
     groups["random letters"] = surprises(model, random_letters(RANDOM_TEXTS))
     table = pd.DataFrame({"texts": {name: len(values) for name, values in groups.items()}})
-    for name, threshold in (("unlike", own), ("at 1 % false alarms", at_one_percent)):
+    for name, threshold in (("unlike", own), ("at 1% false alarms", at_one_percent)):
         unlike = [(int((values > threshold).sum()), len(values)) for values in groups.values()]
         table[f"{name} (above {threshold:.2f})"] = [f"{count} ({count / texts:.1%})" for count, texts in unlike]
     print(table.to_string())

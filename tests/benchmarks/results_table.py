@@ -41,7 +41,7 @@ BASELINES = {
     "fasttext": "fastText",
 }
 NOTES = """\
-Accuracy in percent with its 95 % interval (Wilson; for nlptx on TREC, the corrected interval over folds); for several
+Accuracy in percent with its 95% interval (Wilson; for nlptx on TREC, the corrected interval over folds); for several
 seeds or folds, the mean and the standard deviation.
 Wall time covers reading, choosing settings, training and testing, for one seed or fold. For nlptx on IMDB it includes
 making the word vectors, which are reused for SST-2, SST-5 and TREC. The parameter counts of nlptx do not include the

@@ -28,7 +28,7 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
         "training texts": _training_texts(training, report),
         "test texts": f"{report['texts']:,}",
         "parameters": f"{training['parameters']:,}" if training else "",
-        "accuracy": f"{report['accuracy']:.2%} (95 % interval {low:.2%} to {high:.2%})",
+        "accuracy": f"{report['accuracy']:.2%} (95% interval {low:.2%} to {high:.2%})",
         "folds": ", ".join(f"{fold['accuracy']:.2%}" for fold in report.get("folds", ())),
         "log-loss": f"{report['log_loss']:.4f}",
         "wall time": f"{sum(seconds.values()):.0f} s ("

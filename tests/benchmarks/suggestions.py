@@ -77,7 +77,7 @@ def main() -> None:
             gain = (found[:, 1, step] - chance) * (100, -1)
             error = gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
             cells += [
-                f"{100 * chance[:, 0].mean():.1f} %",
+                f"{100 * chance[:, 0].mean():.1f}%",
                 f"{gain[:, 0].mean():+.1f} ± {error[0]:.1f}",
                 f"{gain[:, 1].mean():+.3f} ± {error[1]:.3f}",
             ]

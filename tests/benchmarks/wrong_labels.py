@@ -2,7 +2,7 @@
 
 A fraction of the labels of DATA is replaced by other labels, drawn at random. The precision at x % is the fraction of
 replaced labels among the first x % of the ranking; for a random ranking, its expected value is the fraction of replaced
-labels. Labels of the original data that are wrong are treated as correct, so a perfect ranking would not reach 100 %.
+labels. Labels of the original data that are wrong are treated as correct, so a perfect ranking would not reach 100%.
 cleanlab ranks the texts by the same out-of-fold probabilities. With --model, the texts are also ranked by the
 probabilities of this model, and by the mean of these and the out-of-fold probabilities.
 """

@@ -76,7 +76,7 @@ def test_a_note_says_that_a_balanced_model_is_unsure_of_rare_labels(folder, tmp_
 
 def test_max_error_has_the_same_effect_as_the_confidence_shown_by_info(folder):
     shown = call("info", folder / "m.npz").text
-    assert "error rates attainable with predict --max-error (95 % confidence, 200 held-out texts)" in shown
+    assert "error rates attainable with predict --max-error (95% confidence, 200 held-out texts)" in shown
     (line,) = [line for line in shown.splitlines() if "at most 20%" in line]
     abstain = line.rpartition("--abstain ")[2].rstrip(")")
     texts = "".join(f"{text}\n" for text, _ in make_rows(("neg", "pos"), 50, seed=4, words=5))
@@ -231,4 +231,4 @@ def test_a_table_without_any_prediction_cannot_be_plotted(tmp_path):
     assert not (tmp_path / "curve.svg").exists()
     table.write_text("text,label,predicted,confidence\ngood,pos,pos,0.75\nbad,neg,?,\n")
     call(*words)
-    assert b"ECE 25.0 %" in (tmp_path / "curve.svg").read_bytes()
+    assert b"ECE 25.0%" in (tmp_path / "curve.svg").read_bytes()

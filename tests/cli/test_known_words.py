@@ -106,7 +106,7 @@ def unusual(known=3):
     ("texts", "expected"),
     [
         ([scored(9, 9)] * 2 + [unusual()] * 3, ["3 of 5 texts are unlike", "(first: a.txt:2)"]),
-        ([scored(9, 9)] * 27 + [unusual()] * 3, []),  # 10 % is too few for a note
+        ([scored(9, 9)] * 27 + [unusual()] * 3, []),  # 10% is too few for a note
         ([scored(9, 9)] * 26 + [unusual()] * 3, ["3 of 29 texts"]),
         ([scored(9, 9)] * 2 + [unusual()] * 2, []),  # two texts are too few for a note
         ([unusual(0)] * 3, ["no known word in 3 texts"]),

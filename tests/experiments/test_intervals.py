@@ -1,4 +1,4 @@
-"""The 95 % interval of cross-validation contains the true accuracy in about 95 % of the cases."""
+"""The 95% interval of cross-validation contains the true accuracy in about 95% of the cases."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_known_values():
     found = corrected_interval([0.8, 0.9, 0.85, 0.75], 4)
     assert found.mean == pytest.approx(0.825)
     assert found.std == pytest.approx(0.0645497)
-    # 3.182446 is the 97.5 % quantile of Student's t with 3 degrees of freedom.
+    # 3.182446 is the 97.5% quantile of Student's t with 3 degrees of freedom.
     assert found.high - found.mean == pytest.approx(3.182446 * 0.0645497 * np.sqrt(1 / 4 + 1 / 3))
 
 

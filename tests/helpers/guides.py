@@ -23,7 +23,7 @@ README = "README.md"
 GUIDES = [README, "CONTRIBUTING.md", "SECURITY.md", "data/README.md"]
 GUIDES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nlptx").rglob("*.md"))
 # Decimal numbers in the guides may differ from printed ones by this fraction, because results depend on the processor.
-# If the variable OPENBLAS_CORETYPE names another processor, the numbers differ by at most 0.3 %.
+# If the variable OPENBLAS_CORETYPE names another processor, the numbers differ by at most 0.3%.
 TOLERANCE = 0.01
 _PART_OF_PIPELINE = re.compile(r"""(?:'[^']*'|"[^"]*"|[^'"|;&<>()])+""")
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?)(?![\w.]*\d)")

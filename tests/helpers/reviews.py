@@ -19,7 +19,7 @@ PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0
 
 
 def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
-    """Return texts and labels: three words in ten are positive or negative, and 90 % of these match the label."""
+    """Return texts and labels: three words in ten are positive or negative, and 90% of these match the label."""
     rng = np.random.default_rng(seed)
     texts, labels = [], []
     for number in range(count):

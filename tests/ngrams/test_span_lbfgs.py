@@ -87,5 +87,5 @@ def test_a_shortened_step_does_not_end_the_search():
         texts, bias = minimise_in_span(lambda a: kernel @ a, loss_of, (20, 1), 10, tolerance, 1000)
         return loss_of(kernel @ texts + bias)[0] + float(np.vdot(texts, kernel @ texts)) / 20
 
-    # If a shortened step could end the search, the losses of seeds 5, 40 and 73 would exceed the minimum by over 5 %.
+    # If a shortened step could end the search, the losses of seeds 5, 40 and 73 would exceed the minimum by over 5%.
     assert [seed for seed in (5, 6, 40, 41, 73) if minimum(seed, 1e-5) > 1.05 * minimum(seed, 1e-10)] == []

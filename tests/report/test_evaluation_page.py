@@ -169,7 +169,7 @@ def test_a_page_counts_texts_without_an_answer(tmp_path):
     assert page.find("ul", class_="notes")[0][1].strip() == "texts without an answer (counted as wrong): 2 of 5"
     cells = [text for found, text in page.find("a") if "data-true" in found]
     shares = [text.split("\n")[0].replace("\u00a0", " ") for text in cells]
-    assert shares == ["125.0 %", "125.0 %", "00.0 %", "1100.0 %"]
+    assert shares == ["125.0%", "125.0%", "00.0%", "1100.0%"]
     assert "including those without an answer" in page.text()
     listed = [" ".join(text.split()) for _, text in page.find("p", class_="verdict")]
     unanswered = [text for text in listed if "no answer" in text]

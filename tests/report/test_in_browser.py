@@ -62,7 +62,7 @@ def test_the_threshold_moves_by_keyboard(browser, page):
     browser.tab_to("threshold")
     read = "['threshold-value', 'at-coverage', 'at-errors'].map(id => document.getElementById(id).textContent)"
     first = browser.run(read)
-    assert first[1] == "100.0 %"
+    assert first[1] == "100.0%"
     browser.press("ArrowRight", "ArrowRight")
     second = browser.run(read)
     assert float(second[0]) > float(first[0])

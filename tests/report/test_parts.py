@@ -48,7 +48,7 @@ def test_percent_axes_include_the_lowest_value(lowest):
     assert start <= lowest or start == 0.9
     ticks = percent_axis("accuracy", start).ticks
     assert 2 <= len(ticks) <= 7
-    assert ticks[-1] == (pytest.approx(1), "100 %")
+    assert ticks[-1] == (pytest.approx(1), "100%")
 
 
 def test_only_zero_has_no_tint():

@@ -72,7 +72,7 @@ def compare(
     is a table that also contains true labels. All models are compared on the same texts.
 
     The report gives the accuracy (for multi-label models, the subset accuracy), macro-F1, log-loss and calibration
-    of each model, the differences from the first model with 95 % bootstrap intervals, the number of texts that only
+    of each model, the differences from the first model with 95% bootstrap intervals, the number of texts that only
     one model labels correctly, and McNemar's exact test. If there are more than two models, the p-values are
     corrected by Holm's method. The report also says whether one model is better, or how many texts would be needed
     to show a difference of the observed size.

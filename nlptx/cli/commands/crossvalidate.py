@@ -75,7 +75,7 @@ def crossvalidate(
     label, in the order of the file, are divided into stretches of up to 100 texts, and each stretch is assigned to one
     fold.
 
-    For each measure, the output contains the mean over all folds, and the 95 % interval of the mean, which takes the
+    For each measure, the output contains the mean over all folds, and the 95% interval of the mean, which takes the
     overlap of the training sets into account (Nadeau and Bengio 2003).
 
     --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions.
@@ -177,7 +177,7 @@ def _fold_title(done: int, folds: int, seeds: int) -> str:
 
 
 def _as_json(result: CrossValidation) -> dict[str, Any]:
-    """Return the results as JSON values: each measure's mean and 95 % interval, and the results of each fold."""
+    """Return the results as JSON values: each measure's mean and 95% interval, and the results of each fold."""
     spread = result.spread()
     folds = [
         {
@@ -214,7 +214,7 @@ def _draw(result: CrossValidation, reporter: Reporter) -> None:
         (titles[name], _cell(name, measure.mean), _cell(name, measure.std), _interval(name, measure.low, measure.high))
         for name, measure in spread.items()
     ]
-    reporter.table("over all folds", ("measure", "mean", "standard deviation", "95 % interval of the mean"), summary)
+    reporter.table("over all folds", ("measure", "mean", "standard deviation", "95% interval of the mean"), summary)
 
 
 def _cells(measures: dict[str, float]) -> list[str]:

@@ -78,7 +78,7 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv --report report.html
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
+    The report gives the model, its training seed, the data, the accuracy with its 95% interval, balanced accuracy
     (mean recall of the labels that the texts have), macro-F1 (mean F1 of these labels), ROC-AUC, log-loss, calibration
     error (ECE), the precision, recall and F1 of each label, and the confusion matrix or, with more than 12 labels, the
     most frequent errors. For comparison, the report gives the calibration error that a perfectly calibrated model would

@@ -123,7 +123,7 @@ def _draw(
         if "held_out" in artifact.details:
             held_out = ErrorCurve.from_dict(artifact.details["held_out"])
             reporter.facts(
-                f"error rates attainable with predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
+                f"error rates attainable with predict --max-error (95% confidence, {held_out.texts:,} held-out texts)",
                 attainable_errors(held_out),
             )
     else:

@@ -90,7 +90,7 @@ def predict(
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unusual; in plain text, these five columns
     precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
-    the standard deviation among texts of the same length. A text is unusual if its surprise exceeds that of 99.5 % of
+    the standard deviation among texts of the same length. A text is unusual if its surprise exceeds that of 99.5% of
     the training texts, or if the model knows none of its words. An unusual text is probably in another language or
     about another subject. A note is printed if many texts are unusual. For a text without words, surprise and unusual
     are empty.
@@ -100,7 +100,7 @@ def predict(
     most frequent label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence
     below P get the label ?; their probabilities and scores are unchanged. --max-error E chooses P from the errors on
     the held-out texts of the model, so that, on similar texts, at most a fraction E of the predicted labels is wrong.
-    This limit holds at a confidence level of 95 %. Every input row has an output row, unless --skip-bad leaves out
+    This limit holds at a confidence level of 95%. Every input row has an output row, unless --skip-bad leaves out
     empty texts and rows that cannot be read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label

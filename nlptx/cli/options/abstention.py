@@ -88,7 +88,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
     ]
     reporter.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
     points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_MIN_DRAWN, 101)]
-    title = f"accuracy from {_MIN_DRAWN} % coverage (left) to 100 % (right); AURC {curve.aurc:.4f}"
+    title = f"accuracy from {_MIN_DRAWN}% coverage (left) to 100% (right); AURC {curve.aurc:.4f}"
     reporter.lines(title, draw_curve(points, reporter.width))
 
 

@@ -78,7 +78,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
     ]
     reporter.facts("profile", facts)
     lengths = [_length_row("words", profile.words), _length_row("characters", profile.characters)]
-    reporter.table("lengths", ("", *(f"{p} %" for p in profile.words.percentiles), "longest", "at"), lengths)
+    reporter.table("lengths", ("", *(f"{p}%" for p in profile.words.percentiles), "longest", "at"), lengths)
     if profile.labels:
         more = f", the {_LABELS} most frequent of {len(profile.labels):,}" if len(profile.labels) > _LABELS else ""
         shown = [(each.label, each.texts, f"{each.fraction:.2%}") for each in profile.labels[:_LABELS]]

@@ -42,7 +42,7 @@ def _draw_pair(pair: Pair, comparison: Comparison, reporter: Reporter) -> None:
         (f"only {pair.second} right", pair.only_second),
         (_test(comparison), f"p = {pair.p_value:.3g}"),
     ]
-    reporter.facts(f"{pair.second} minus {pair.first}, with 95 % intervals", rows)
+    reporter.facts(f"{pair.second} minus {pair.first}, with 95% intervals", rows)
 
 
 def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
@@ -59,7 +59,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
         for pair in comparison.pairs
     ]
     header = ("", "accuracy in points", "log-loss", "only this correct / only the first correct", "p", "p corrected")
-    reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
+    reporter.table(f"differences from {first}, with 95% intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [
         (f"{number} {name}", *(f"{100 * value:+.2f}" for value in row))

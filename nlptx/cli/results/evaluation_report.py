@@ -67,7 +67,7 @@ def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> No
         ]
         left_out = len(groups_of_column) - len(rows)
         title = f"by {column}" + (f" ({left_out:,} smaller groups are not shown)" if left_out else "")
-        reporter.table(title, (column, "texts", "accuracy", "95 % interval"), rows)
+        reporter.table(title, (column, "texts", "accuracy", "95% interval"), rows)
 
 
 def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknown: int, reporter: Reporter) -> None:
@@ -93,7 +93,7 @@ def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknow
         *([("labelled", subject["labelled"])] if "labelled" in subject else []),
         *([("without a known word", unknown)] if unknown else []),
     ]
-    accuracy = f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"
+    accuracy = f"{report.accuracy:.2%}  (95% interval {low:.2%} to {high:.2%})"
     ece = ("calibration error", f"{report.ece:.2%}  ({by_chance})")
     if isinstance(report, LabelSetReport):
         _draw_sets(about, accuracy, ece, report, reporter)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 # Maximum number of texts that a note lists.
 _NAMED = 3
 # If the texts with a known word have a smaller fraction of known words than this, a note is printed, unless there is a
-# note about unusual texts. A large vocabulary covers at least 80 % of the words in texts of the same language. In texts
-# of another Western language, it covers 40 to 60 % of the words: mainly names, punctuation and short words that the two
+# note about unusual texts. A large vocabulary covers at least 80% of the words in texts of the same language. In texts
+# of another Western language, it covers 40 to 60% of the words: mainly names, punctuation and short words that the two
 # languages share.
 _MIN_KNOWN_SHARE = 0.6
 # A note is printed if at least _MIN_UNUSUAL texts are unlike the training texts, their fraction of all texts exceeds
