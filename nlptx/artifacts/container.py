@@ -25,7 +25,7 @@ import numpy as np
 
 from nlptx.artifacts.header import FORMAT as FORMAT
 from nlptx.artifacts.header import parse_header
-from nlptx.artifacts.kinds import check_kind
+from nlptx.artifacts.kinds import check_kind, described
 from nlptx.artifacts.npy import DTYPES, read_array, write_array
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
@@ -138,13 +138,13 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
     try:
         if path == STDIN:
-            return _read(_read_all(sys.stdin.buffer, budget), kinds, large)
+            return _read(_read_all(sys.stdin.buffer, kinds, budget), kinds, large)
         with ExitStack() as stack:
             file = stack.enter_context(open(path, "rb"))
             if budget is not None:
                 budget.keep(stack.pop_all())
             # Reading a zip file starts at its end, so a pipe, such as <(...) in a shell, is read completely first.
-            return _read(file if os.path.isfile(path) else _read_all(file, budget), kinds, large)
+            return _read(file if os.path.isfile(path) else _read_all(file, kinds, budget), kinds, large)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -162,14 +162,14 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         raise _damaged(error, name) from error
 
 
-def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
+def _read_all(stream: BinaryIO, kinds: tuple[str, ...], budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
         CorruptError, EOFError: the stream does not begin like an artifact. The rest, which may be endless, is not read.
     """
     start = stream.read(len(_ZIP))
-    _check_start(start)
+    _check_start(start, kinds)
     if budget is None:
         return io.BytesIO(start + stream.read())
     file = budget.file()
@@ -179,7 +179,7 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     return file
 
 
-def _check_start(start: bytes) -> None:
+def _check_start(start: bytes, kinds: tuple[str, ...]) -> None:
     """Check the first bytes of a file.
 
     Raises:
@@ -190,8 +190,8 @@ def _check_start(start: bytes) -> None:
         raise EOFError("the file is empty")
     if start != _ZIP:
         raise CorruptError(
-            "not an nlptx artifact; expected a file written by nlptx cooccur, pca or train",
-            hint="Check that another file, such as a table of texts, was not named by mistake.",
+            f"not an nlptx artifact; expected {described(kinds) or 'a file written by nlptx cooccur, pca or train'}",
+            hint="This may be the wrong file, for example a table of texts.",
         )
 
 
@@ -202,7 +202,7 @@ def _damaged(error: Exception, name: str) -> CorruptError:
 
 def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Artifact:
     file.seek(0)
-    _check_start(file.read(len(_ZIP)))
+    _check_start(file.read(len(_ZIP)), kinds)
     size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as container:
         entries = [entry.filename for entry in container.infolist()]

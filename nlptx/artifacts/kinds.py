@@ -21,6 +21,11 @@ KINDS = {
 }
 
 
+def described(kinds: Sequence[str]) -> str:
+    """Return the names of kinds of artifacts, each with the command that makes it."""
+    return " or ".join(f"{kind} (nlptx {KINDS[kind]})" for kind in kinds)
+
+
 def check_kind(kind: str, expected: Sequence[str]) -> None:
     """Raise WrongKindError if ``kind`` is not one of ``expected``. If ``expected`` is empty, accept any kind."""
     if kind in expected or not expected:
@@ -28,6 +33,6 @@ def check_kind(kind: str, expected: Sequence[str]) -> None:
     is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)
     raise WrongKindError(
         f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
-        f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in expected)}",
+        f" expected {described(expected)}",
         hint="Add up all parts with `nlptx merge` first." if is_unfinished else "",
     )

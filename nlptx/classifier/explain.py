@@ -98,7 +98,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     ids = words.ids[: model.settings.max_tokens]
     positions = words.positions[: len(ids)]
     if not len(ids):
-        raise DataError("the text has no word that the model knows")
+        raise DataError("the model knows none of the words of the text, so there is nothing to explain")
     overflow_safe = model.overflow_safe()
     # Workers(1) limits BLAS to one thread, as in prediction, because BLAS with more threads may add numbers in a
     # different order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.

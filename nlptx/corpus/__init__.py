@@ -2,5 +2,5 @@
 
 Each arrow contains the names of the modules that do the conversion:
 
-files, folders, archives, stdin  --opening-->  byte streams  --formats, tables-->  Document
+files, folders, archives, stdin  --opening-->  byte streams  --lines, tables-->  Document
 """

@@ -99,6 +99,8 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
                 expected, width = int(word), int(numbers[0])
                 continue
             row = np.array([float(value) for value in numbers], np.float32)
+        except UnicodeDecodeError as error:
+            raise DataError("this is not UTF-8 text; expected a word followed by numbers", where=where) from error
         except ValueError as error:
             raise DataError(f"expected a word followed by numbers ({error})", where=where) from error
         width = len(row) if width is None else width

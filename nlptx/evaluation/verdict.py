@@ -5,6 +5,11 @@ from __future__ import annotations
 from nlptx.evaluation.comparison import Pair
 
 
+def _two_digits(number: int) -> int:
+    """Round an estimate to two significant digits."""
+    return int(float(f"{number:.2g}"))
+
+
 def verdict(pair: Pair) -> str:
     """Return sentences that say whether one of two models is better."""
     gain = pair.accuracy
@@ -25,7 +30,9 @@ def verdict(pair: Pair) -> str:
         if (gain.low > 0 or gain.high < 0) and pair.corrected_p_value == pair.p_value:
             sentence += " The interval does not contain 0, but the verdict follows the p-value."
         if pair.texts_needed is not None:
-            sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."
+            sentence += (
+                f" To show a difference of this size, about {_two_digits(pair.texts_needed):,} texts are needed."
+            )
     loss = pair.log_loss
     if loss is not None and (loss.low > 0 or loss.high < 0) and round(loss.value, 4):
         lower = pair.second if loss.value < 0 else pair.first

@@ -240,7 +240,7 @@ def test_an_artifact_is_recognised_whatever_its_name(work, monkeypatch, tmp_path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vectors").write_bytes((work / "embeddings.npz").read_bytes())
     assert looked_up("vectors", "awful") == ["awful"]
-    assert "no word to look up in vectors" in usage_error("neighbors", "vectors")
+    assert "no words are given; use nlptx neighbors vectors WORD" in usage_error("neighbors", "vectors")
 
 
 def test_a_word_may_have_the_name_of_a_file_or_folder(monkeypatch, tmp_path):

@@ -449,7 +449,7 @@ def test_explain_reads_standard_input_and_draws_a_table(model):
 
 @pytest.mark.parametrize(
     ("words", "code", "says"),
-    [(("zzz qqq",), 3, "no word"), (("great", "--label", "meh"), 2, ("--label", "'meh'", "'neg', 'pos'"))],
+    [(("zzz qqq",), 3, "none of the words"), (("great", "--label", "meh"), 2, ("--label", "'meh'", "'neg', 'pos'"))],
 )
 def test_explain_rejects_texts_without_known_words_and_unknown_labels(words, code, says, model):
     refused("explain", "-m", model, *words, code=code, says=says)

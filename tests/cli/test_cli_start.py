@@ -83,7 +83,7 @@ def test_without_epochs_no_epoch_is_shown(started, tmp_path):
     facts = result.json
     assert (facts["steps"], "valid_loss" in facts, "best_epoch" in facts, "best_by" in facts) == (0, True, False, False)
     shown = call("info", tmp_path / "model.npz").text
-    assert "valid loss  valid accuracy" in shown
+    assert "validation loss  validation accuracy" in shown
     assert "kept:" not in shown
     history = call("info", tmp_path / "model.npz", "--json").json["details"]["history"]
     assert "valid_loss" in history["epochs"][0]

@@ -60,7 +60,9 @@ def test_group_names_a_column_as_for_by(words, tmp_path, monkeypatch):
     code, message = failure(*words, "--group", "author")
     assert (code, "columns 'Author' and 'AUTHOR' both match 'author'" in message) == (3, True)
     assert "--group" in message
-    (tmp_path / "d.jsonl").write_text('{"text": "a", "label": "x", "predicted": "x"}\n' * 3)
+    (tmp_path / "d.jsonl").write_text(
+        "".join(f'{{"text": "a", "label": "{label}", "predicted": "x"}}\n' for label in "xyx")
+    )
     code, message = failure(*(word.replace("csv", "jsonl") for word in words), "--group", "author")
     assert (code, "no column 'author'" in message) == (3, True)
 

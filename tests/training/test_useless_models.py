@@ -148,7 +148,7 @@ def test_summary_and_info_show_how_the_best_epoch_was_chosen(files):
     assert "warnings" not in facts
     assert "(best)  accuracy" in result.stderr
     shown = call("info", files / "m.npz").text
-    assert re.search("epoch +valid loss +valid accuracy +training loss +training accuracy", shown)
+    assert re.search("epoch +validation loss +validation accuracy +training loss +training accuracy", shown)
     assert shown.count("kept: lowest validation loss") == 1
 
 

@@ -40,7 +40,13 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
-@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; reports texts that also occur in DATA.")
+@option(
+    "--against",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Test data; texts of DATA that also occur in it are reported.",
+)
 @option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
 @option("--suggest", type=CountRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="More unlabelled texts to choose from.")
@@ -107,8 +113,8 @@ def check(
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
     The report shows the number of texts, and their lengths and labels. The report then lists the faults, each with
-    examples and advice: rows without a text or label, copies, texts that are nearly the same, identical texts with
-    different labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
+    examples and advice: rows without a text or label, duplicates, near-duplicates, identical texts with different
+    labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,

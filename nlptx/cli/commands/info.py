@@ -15,6 +15,7 @@ from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options
 from nlptx.cli.terminal.charts import curve
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.cli.terminal.shown_names import shown_name, with_shown_names
+from nlptx.settings import AUTOMATIC
 from nlptx.training.history import best_measures, has_epochs, loss_curve, reason_for_best
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _draw(
             )
     else:
         reporter.facts(path, facts)
-    reporter.facts("settings", ((name, str(value)) for name, value in artifact.settings.items()))
+    reporter.facts("settings", ((name, _setting(value)) for name, value in artifact.settings.items()))
     if artifact.kind == "model" and artifact.details["history"]:
         _draw_history(artifact.details["history"], common)
     reporter.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
@@ -211,6 +212,10 @@ def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
         else:
             lines = list(map(str, value)) if isinstance(value, list) else [str(value)]
         yield from zip_longest([name.replace("_", " ")], lines, fillvalue="")
+
+
+def _setting(value: Any) -> str:
+    return "automatic" if value == AUTOMATIC and type(value) is int else str(value)
 
 
 def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:

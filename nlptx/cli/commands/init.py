@@ -38,8 +38,10 @@ _MAX_TEXTS, _MAX_LISTED = 100_000, 10
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @click.argument("train", type=PATH, metavar="TRAIN")
 @click.argument("test", type=PATH, metavar="TEST")
-@option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
-@option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
+@option("--text-column", metavar="NAME", default="text", show_default=True, help="Table column that contains the text.")
+@option(
+    "--label-column", metavar="NAME", default="label", show_default=True, help="Table column that contains the label."
+)
 @delimiter_option
 @encoding_errors_option
 @skip_bad_option

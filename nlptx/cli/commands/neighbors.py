@@ -63,7 +63,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         words = tuple(rest)
     check_names(model, *(word for word in words if word == "-"))
     if not words:
-        raise click.UsageError(f"no word to look up in {model}: nlptx neighbors {model} WORD...")
+        raise click.UsageError(f"no words are given; use nlptx neighbors {model} WORD...")
     given = [pair for word in words for pair in (_standard_input() if word == "-" else [(word, "")])]
     words = tuple(word for word, _ in given)
     if analogy and len(words) != 3:

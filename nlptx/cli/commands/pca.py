@@ -61,7 +61,7 @@ def pca(
     transformed counts.
     """
     check_names(counts)
-    stage = StageRun(common, output, [counts])
+    stage = StageRun(common, output, [counts], text_allowed=True)
     common.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None:
         path_for_workers(counts)

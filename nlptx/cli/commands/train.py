@@ -26,6 +26,7 @@ from nlptx.cli.options.shared import (
     settings_options,
 )
 from nlptx.cli.steps.earlier_stages import EarlierStages
+from nlptx.cli.steps.labelled_data import check_labelled_data
 from nlptx.cli.steps.model_card import read_card
 from nlptx.cli.steps.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.steps.stage_run import StageRun, artifact_option
@@ -59,21 +60,21 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts (of an archive, the unsup part).",
+    help="Unlabelled texts (of an archive, the unsup split).",
 )
 @option(
     "--valid",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this file (of an archive, the test part).",
+    help="Validate on this file (of an archive, the test split).",
 )
 @option(
     "--lexicon",
     type=PATH,
     metavar="FILE",
     group="N-grams",
-    help="File of prior weights: a word or phrase, a tab and a number per line.",
+    help="Sentiment lexicon: per line, a word or phrase, a tab and a number.",
 )
 @option("--resume", is_flag=True, help="Continue from the checkpoint that Ctrl-C or a crash left behind.")
 @option(
@@ -173,6 +174,7 @@ def train(
                     on_note=common.reporter.note,
                     budget=budget,
                 )
+            check_labelled_data(training_data, data, reading.label_separator)
             warn_if_start_is_trained_on(training_data, model_before, common.reporter)
             vector_source = (
                 earlier_stages.builder(settings.epochs, training_data.left_out, training_data.corpus)

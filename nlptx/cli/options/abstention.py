@@ -86,7 +86,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
         (f"{point.coverage:.0%}", curve.threshold(point), f"{point.accuracy:.2%}", point.texts)
         for point in curve.table()
     ]
-    reporter.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
+    reporter.table("accuracy against coverage", ("coverage", "minimum confidence", "accuracy", "texts"), rows)
     points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_MIN_DRAWN, 101)]
     title = f"accuracy from {_MIN_DRAWN}% coverage (left) to 100% (right); AURC {curve.aurc:.4f}"
     reporter.lines(title, draw_curve(points, reporter.width))

@@ -138,11 +138,12 @@ def reading_options(
     def decorate(function: Function) -> Function:
         @option(
             "--text-column",
+            metavar="NAME",
             default=ReadOptions.text_column,
             show_default=True,
             help="Table column that contains the text.",
         )
-        @option("--label-column", default=ReadOptions.label_column, show_default=True, help=label_help)
+        @option("--label-column", metavar="NAME", default=ReadOptions.label_column, show_default=True, help=label_help)
         @option(
             "--input-format",
             type=click.Choice(FORMATS),
@@ -160,7 +161,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Part of the data to read.",
+            help="Split of the data to read.",
         )
         @encoding_errors_option
         @functools.wraps(function)

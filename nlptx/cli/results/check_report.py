@@ -78,7 +78,8 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
     ]
     reporter.facts("profile", facts)
     lengths = [_length_row("words", profile.words), _length_row("characters", profile.characters)]
-    reporter.table("lengths", ("", *(f"{p}%" for p in profile.words.percentiles), "longest", "at"), lengths)
+    percentiles = [f"{p}%" for p in profile.words.percentiles]
+    reporter.table("lengths, with percentiles", ("", *percentiles, "maximum", "longest text"), lengths)
     if profile.labels:
         more = f", the {_LABELS} most frequent of {len(profile.labels):,}" if len(profile.labels) > _LABELS else ""
         shown = [(each.label, each.texts, f"{each.fraction:.2%}") for each in profile.labels[:_LABELS]]
@@ -116,5 +117,5 @@ def _line(example: dict[str, Any]) -> str:
     if (suggested := example.get("suggested")) is not None:
         parts.append(f"probably {suggested or 'no label'}")
     if "score" in example:
-        parts.append(f"{example['score']:.2f}")
+        parts.append(f"score {example['score']:.2f}")
     return "  ".join(parts)

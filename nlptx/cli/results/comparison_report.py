@@ -23,7 +23,7 @@ def draw_comparison(comparison: Comparison, verdicts: Sequence[str], reporter: R
     texts = f"{comparison.texts:,} texts"
     if comparison.groups is not None:
         texts += f" in {comparison.groups:,} groups"
-    header = ("", "accuracy", "macro-F1", "log-loss", "confidence", "ECE", "by chance")
+    header = ("", "accuracy", "macro-F1", "log-loss", "mean confidence", "ECE", "by chance")
     reporter.table(f"comparison on {texts}", header, [_candidate(each) for each in comparison.candidates])
     if len(comparison.pairs) == 1:
         _draw_pair(comparison.pairs[0], comparison, reporter)
@@ -37,9 +37,10 @@ def _draw_pair(pair: Pair, comparison: Comparison, reporter: Reporter) -> None:
         ("accuracy", f"{100 * pair.accuracy.value:+.2f} points  ({_range(pair.accuracy, 100, 2)})"),
         ("macro-F1", f"{pair.macro_f1.value:+.4f}  ({_range(pair.macro_f1)})"),
         *([("log-loss", f"{pair.log_loss.value:+.4f}  ({_range(pair.log_loss)})")] if pair.log_loss else []),
-        ("both right, both wrong", f"{pair.both:,}, {pair.neither:,}"),
-        (f"only {pair.first} right", pair.only_first),
-        (f"only {pair.second} right", pair.only_second),
+        ("both correct", pair.both),
+        ("both wrong", pair.neither),
+        (f"only {pair.first} correct", pair.only_first),
+        (f"only {pair.second} correct", pair.only_second),
         (_test(comparison), f"p = {pair.p_value:.3g}"),
     ]
     reporter.facts(f"{pair.second} minus {pair.first}, with 95% intervals", rows)

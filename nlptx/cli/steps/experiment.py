@@ -17,10 +17,10 @@ from nlptx.cli.options.reading import reading_options, with_separator
 from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.options.shared import CommonOptions, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.steps.earlier_stages import EarlierStages
+from nlptx.cli.steps.labelled_data import check_labelled_data
 from nlptx.cli.steps.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.steps.start import load_start, load_vectors, start_option
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.corpus.source import first_name
 from nlptx.corpus.training_data import TRAINING_SPLITS
 from nlptx.settings import TrainSettings
 
@@ -62,7 +62,7 @@ def experiment_options(function: Function) -> Function:
 
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
     @option("--folds", type=CountRange(2), default=5, show_default=True, help="Number of folds.")
-    @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
+    @option("--group", metavar="NAME", help="Keep rows with the same value in this column in the same fold.")
     @option(
         "--shuffle",
         is_flag=True,
@@ -85,7 +85,7 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         metavar="FILE",
         group="N-grams",
-        help="Prior weights of words; see nlptx train --help.",
+        help="Sentiment lexicon, a prior of the n-gram weights; see nlptx train --help.",
     )
     @config_option
     @preset_option
@@ -119,7 +119,6 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
     earlier_stages = EarlierStages(context, common.reporter) if options.embeddings is options.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
-    from nlptx.errors import DataError
     from nlptx.evaluation.groups import group_values
     from nlptx.experiments.experiment import Experiment, Recipe
 
@@ -137,6 +136,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
             on_note=common.reporter.note,
             keep_documents=True,
         )
+    check_labelled_data(training_data, options.data, reading.label_separator)
     warn_if_start_is_trained_on(training_data, start, common.reporter)
     vector_source: Embeddings | EmbeddingBuilder | None = vectors
     if earlier_stages:
@@ -144,8 +144,6 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
         builder = earlier_stages.builder(options.settings.epochs, training_data.left_out, {})
         vector_source = replace(builder, on_result=lambda result: None)
     used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]
-    if not used_rows:
-        raise DataError("the weights of all texts are 0", where=first_name(options.data))
     documents = [training_data.documents[row] for row in used_rows]
     experiment = Experiment(
         texts=[document.text for document in documents],

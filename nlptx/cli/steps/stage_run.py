@@ -17,7 +17,8 @@ from nlptx.cli.terminal.shown_names import with_shown_names
 from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.runtime.resources import cost
 
-# Suffixes of file names that an artifact must not have, because they belong to other formats.
+# Suffixes of file names that an artifact must not have, because they belong to other formats. The suffixes of the
+# word2vec text format are allowed only for word vectors.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 # Maximum number of labels that are listed in a summary.
 _MAX_LABELS = 20
@@ -36,6 +37,7 @@ class StageRun:
         common: options shared by all commands.
         output: path of the artifact, or ``-`` for standard output.
         inputs: paths of the inputs; None for an input that was not given.
+        text_allowed: whether the stage can also write the word2vec text format.
 
     Raises:
         click.UsageError: the artifact would be written to a terminal; or the output has the suffix of another format,
@@ -43,14 +45,19 @@ class StageRun:
         OutputError: the output cannot be written.
     """
 
-    def __init__(self, common: CommonOptions, output: str, inputs: Iterable[str | None]) -> None:
+    def __init__(
+        self, common: CommonOptions, output: str, inputs: Iterable[str | None], *, text_allowed: bool = False
+    ) -> None:
+        from nlptx.embeddings.word2vec_format import TEXT_SUFFIXES
+
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(
                 "an artifact is not written to a terminal; use -o FILE, or pipe it to another command."
             )
         check_not_an_input(output, inputs)
-        if output.lower().endswith(_OTHER_FORMATS):
-            raise click.UsageError(f"{output} would contain an artifact, which is an .npz file; name it *.npz.")
+        if output.lower().endswith(_OTHER_FORMATS if text_allowed else (*_OTHER_FORMATS, *TEXT_SUFFIXES)):
+            text = "; or, for the word2vec text format, *.txt or *.vec" if text_allowed else ""
+            raise click.UsageError(f"{output} would contain an artifact, which is an .npz file; name it *.npz{text}.")
         check_writable(output)
         self.common = common
         self.output = output
