@@ -26,7 +26,6 @@ model, the label thresholds. The model therefore makes slightly fewer errors on 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 
 from nlptx.arguments.values import check_real
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
+from nlptx.metrics.binomial import binomial_cdf
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
@@ -47,6 +47,8 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
+# A record with more held-out texts than this is not credible; it would make the search for a threshold slow.
+_MAX_TEXTS = 10_000_000
 # Difference between neighbouring values of ``max_error`` that :meth:`ErrorCurve.smallest_error` tries.
 _STEP = 0.005
 
@@ -113,10 +115,13 @@ class ErrorCurve:
             chosen = Threshold(confidence, answered / self.texts)
         return chosen
 
-    def smallest_error(self) -> float | None:
-        """Return the smallest ``max_error``, in steps of 0.5%, for which :meth:`choose` finds a threshold, or None."""
+    def smallest_error(self, above: float = 0.0) -> float | None:
+        """Return the smallest ``max_error`` for which :meth:`choose` finds a threshold, or None.
+
+        Only values larger than ``above`` are tried, in steps of 0.5%.
+        """
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
-        return next((error for error in errors if self.choose(error) is not None), None)
+        return next((error for error in errors if error > above and self.choose(error) is not None), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as JSON values."""
@@ -134,32 +139,13 @@ class ErrorCurve:
             or any(
                 type(value) is not kind for kind, part in zip(kinds, ([texts], *columns), strict=True) for value in part
             )
+            or texts > _MAX_TEXTS
             or not all(0 <= low < high <= 1 for low, high in pairwise([*columns[0], 1.0]))
             or not all(0 <= wrong <= answered <= texts for _, answered, wrong in zip(*columns, strict=True))
             or not all(after <= before for counts in columns[1:] for before, after in pairwise(counts))
         ):
             raise CorruptError("its record of errors on held-out texts is inconsistent")
         return cls(texts, *columns)
-
-
-def binomial_cdf(k: int, n: int, p: float) -> float:
-    """Return P(X <= k), where X is binomial with parameters n and p, for 0 < p < 1.
-
-    The result is the sum over i = 0, ..., k of n! / (i! (n - i)!) p^i (1 - p)^(n - i). Logarithms of the factorials are
-    used, because the factorials themselves would overflow.
-    """
-    if k >= n:
-        return 1.0
-    i = np.arange(k + 1)
-    log_factorials = _log_factorials(1 << n.bit_length())  # one table serves many n
-    log_terms = log_factorials[n] - log_factorials[i] - log_factorials[n - i] + i * np.log(p) + (n - i) * np.log1p(-p)
-    return min(float(np.exp(log_terms).sum()), 1.0)
-
-
-@lru_cache(maxsize=256)
-def _log_factorials(n: int) -> NDArray[np.float64]:
-    """Return log(0!), log(1!), ..., log(n!)."""
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
 def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
@@ -185,7 +171,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
         )
     threshold = curve.choose(max_error)
     if threshold is None:
-        smallest = curve.smallest_error()
+        smallest = curve.smallest_error(max_error)
         advice = "" if smallest is None else f"Allow at least {smallest:g}, or train"
         raise QualityGateError(
             f"with the {curve.texts:,} texts that were held out of training, no confidence threshold can be shown to"

@@ -17,6 +17,12 @@ from nlptx.nn import LOSSES, POOLS, Dropout, Gradients, Layer, Layout, Linear, W
 from nlptx.settings import NetworkSettings
 
 
+def check_number_of_labels(loss: str, labels: int) -> None:
+    """Raise SettingsError if the loss is not defined for this number of labels."""
+    if loss == "squared-error" and labels != 2:
+        raise SettingsError(f"`loss=squared-error` is for 2 labels; the data has {labels:,}")
+
+
 class Network(Layer):
     """The network that maps the word vectors of texts to outputs, from which the loss computes probabilities.
 
@@ -55,8 +61,7 @@ class Network(Layer):
         text_feature_width: int = 0,
         per_class: bool = False,
     ) -> None:
-        if settings.loss == "squared-error" and classes != 2:
-            raise SettingsError(f"`loss=squared-error` is for 2 labels; the data has {classes}")
+        check_number_of_labels(settings.loss, classes)
         self.loss = LOSSES[settings.loss](classes)
         self.encoder = Encoder(settings, components, rng)
         self.pool = POOLS[settings.pool](self.encoder.width, settings.attention_window)

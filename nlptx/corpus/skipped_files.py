@@ -82,7 +82,8 @@ class SkippedFiles:
         return DataError(
             f"it contains no .txt file{selected}",
             where=where,
-            hint=f"A folder is read as one document per .txt file; pass .csv, .tsv or .jsonl files by name.{advice}",
+            hint="A folder or archive is read as one document per .txt file; extract .csv, .tsv or .jsonl files from an"
+            f" archive, and pass them by name.{advice}",
         )
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
 from nlptx.errors import DataError
-from nlptx.evaluation.bootstrap import RESAMPLES, group_matrix, percentile_interval, resample
+from nlptx.evaluation.bootstrap import RESAMPLES, percentile_interval, resample
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.pair import Difference, Pair, accuracy_p_value, log_loss_p_value, make_pair
 from nlptx.evaluation.seeds import texts_of_seeds
-from nlptx.evaluation.significance import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
+from nlptx.evaluation.significance import LEVEL, holm
 from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses, wilson_interval
 
 
@@ -41,52 +42,6 @@ class ModelQuality:
     confidence: float | None
     ece: float | None
     ece_floor: NoiseFloor | None
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference between two models, with its 95% bootstrap interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The comparison of the first model with another model.
-
-    Args:
-        first, second: sources of the two models.
-        accuracy, macro_f1, log_loss: value for the second model minus value for the first model; ``log_loss`` is None
-            unless both models have probabilities.
-        both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
-            the first, only by the second, and by neither.
-        p_value: two-sided p-value for the hypothesis that both accuracies are equal, from McNemar's exact test. If the
-            texts are in groups, the p-value is from a sign-flip test, which swaps the two models' predictions in
-            randomly chosen groups.
-        corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
-        texts_needed: number of texts needed to show a difference of this size with a probability of 80%; None if the
-            difference is 0, or if the texts are in groups.
-    """
-
-    first: str
-    second: str
-    accuracy: Difference
-    macro_f1: Difference
-    log_loss: Difference | None
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
-    p_value: float
-    corrected_p_value: float
-    texts_needed: int | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the accuracies differ significantly (corrected p-value below 0.05)."""
-        return self.corrected_p_value < LEVEL
 
 
 @dataclass(frozen=True)
@@ -138,15 +93,20 @@ def compare_predictions(
     stacked = hstack(values).tocsr()
     observed = measures(np.asarray(stacked.sum(axis=0)).reshape(1, -1)).reshape(models, -1)
     drawn = resample(stacked, measures, groups, resamples).reshape(-1, models, observed.shape[1])
-    p_values = [_p_value(predictions[0], other, groups) for other in predictions[1:]]
+    p_values = [accuracy_p_value(predictions[0], other, groups) for other in predictions[1:]]
+    loss_p_values = [
+        log_loss_p_value(values[0][:, 2], values[index][:, 2], drawn[:, index, 2] - drawn[:, 0, 2], groups)
+        for index in range(1, models)
+    ]
     pairs = []
-    for index, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
+    tests = zip(p_values, holm(p_values), holm(loss_p_values), strict=True)
+    for index, of_pair in enumerate(tests, start=1):
         differences = [
             Difference(float(value), *percentile_interval(samples))
             for value, samples in zip(observed[index] - observed[0], (drawn[:, index] - drawn[:, 0]).T, strict=True)
         ]
         level = LEVEL / len(p_values) if groups is None else None
-        pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, level))
+        pairs.append(make_pair(predictions[0], predictions[index], differences, of_pair, level))
     texts = texts_of_seeds(predictions[0].documents)
     repeats = 1 if texts is None else len(texts) / len(set(texts))
     candidates = []
@@ -191,41 +151,6 @@ def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     present = true > 0
     macro_f1 = (f1 * present).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
     return np.column_stack([correct / texts, macro_f1, losses / texts])
-
-
-def _p_value(first: LabelledPredictions, second: LabelledPredictions, groups: NDArray[np.int64] | None) -> float:
-    difference = second.correct.astype(np.float64) - first.correct
-    if groups is None:
-        return mcnemar(int((difference < 0).sum()), int((difference > 0).sum()))
-    return sign_flip_test(group_matrix(groups) @ difference)
-
-
-def _pair(
-    first: LabelledPredictions,
-    second: LabelledPredictions,
-    differences: Sequence[Difference],
-    p_value: float,
-    corrected: float,
-    level: float | None,
-) -> Pair:
-    """Return the comparison of two models; ``level`` is the significance level, or None if the texts are in groups."""
-    accuracy, macro_f1, log_loss = differences
-    has_losses = first.probabilities is not None and second.probabilities is not None
-    discordant = float((first.correct != second.correct).mean())
-    return Pair(
-        first.source,
-        second.source,
-        accuracy,
-        macro_f1,
-        log_loss if has_losses else None,
-        both=int((first.correct & second.correct).sum()),
-        only_first=int((first.correct & ~second.correct).sum()),
-        only_second=int((~first.correct & second.correct).sum()),
-        neither=int((~first.correct & ~second.correct).sum()),
-        p_value=p_value,
-        corrected_p_value=corrected,
-        texts_needed=None if level is None else texts_needed(discordant, accuracy.value, level),
-    )
 
 
 def _candidate(

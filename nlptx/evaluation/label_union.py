@@ -37,7 +37,13 @@ def unite_labels(
     if as_true is not None and (as_predicted is None or set(as_true.values()) == set(known)):
         spelling |= as_true
     elif as_predicted is not None:
-        spelling |= {label: label for label in others} | as_predicted
+        # The predicted labels that equal a true label get its spelling. If several true labels equal the same predicted
+        # label, they get its spelling instead.
+        used = sorted(set(as_predicted.values()))
+        of_used = {written: label for label, written in as_predicted.items()} if len(used) == len(known) else {}
+        matched = {label: _single_match(label, used) for label in others}
+        spelling |= {label: of_used.get(match, match) for label, match in matched.items()}
+        spelling |= {label: of_used.get(written, written) for label, written in as_predicted.items()}
     else:
         spelling |= {label: _single_match(label, known) for label in others}
     note_spellings(spelling, where, on_note)

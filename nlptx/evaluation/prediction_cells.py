@@ -15,10 +15,10 @@ from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
 _NO_ANSWER = ("", NO_LABEL)
-# Maximum error of a probability that was rounded to two decimals.
-_ROUNDING = 0.005
+# The sum of the probabilities of a text may differ from 1 by this much, or by more if rounding explains it.
+_TOLERANCE = 0.01
 # A difference of at most this much between the sum of the probabilities and 1 is not reported.
-_EXACT = 1e-6
+_EXACT = 1e-5
 
 
 def read_predicted(documents: Sequence[Document], column: str, separator: str | None = None) -> list[str | None]:
@@ -90,7 +90,7 @@ def read_probabilities(
         return result
     sums = result.sum(axis=1)
     off = np.abs(sums - 1)
-    if (wrong := np.flatnonzero(off > _ROUNDING * len(columns) + _EXACT)).size:
+    if (wrong := np.flatnonzero((off > _rounding_error(result)) | (sums == 0))).size:
         row = int(wrong[0])
         raise DataError(
             f"the probabilities sum to {sums[row]:.4g}; expected 1",
@@ -105,6 +105,13 @@ def read_probabilities(
             f" (the difference is at most {off.max():.2g}); they are divided by their sum"
         )
     return result / sums[:, None]
+
+
+def _rounding_error(probabilities: NDArray[np.float64]) -> float:
+    """Return by how much the sums of rounded probabilities (texts, columns) may differ from 1."""
+    columns = probabilities.shape[1]
+    decimals = next((count for count in (2, 3) if np.allclose(probabilities, probabilities.round(count), 0, 1e-9)), 4)
+    return max(_TOLERANCE, 0.5 * 10.0**-decimals * columns) + 1e-9
 
 
 def read_label_probabilities(

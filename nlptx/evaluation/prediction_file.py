@@ -30,6 +30,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 from nlptx.evaluation.file_kind import with_format
+from nlptx.evaluation.label_spellings import match_labels
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_data import LabelledData
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
@@ -189,6 +190,12 @@ def _true_and_predicted(
     ]
     predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = {old: new for old, new in reading.label_map.items() if new}  # an empty NEW removes only true labels
+    replaced = set()
+    for label in predicted_labels - label_map.keys() - before:
+        # The table may spell a label in another way than the data, such as 1.0 instead of 1.
+        if spelling := match_labels([label], list(label_map)):
+            label_map[label] = label_map[spelling[label]]
+            replaced.add(spelling[label])
     if predicted_labels <= {*chain(*true), *label_map.values()}:
         if predicted_labels & label_map.keys():
             on_note(
@@ -197,7 +204,7 @@ def _true_and_predicted(
             )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]
-    return true, named, map_labels(cells.probability_columns, label_map), predicted_labels | before
+    return true, named, map_labels(cells.probability_columns, label_map), predicted_labels | before | replaced
 
 
 def _confidence(

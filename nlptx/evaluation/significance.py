@@ -9,6 +9,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.metrics.binomial import binomial_cdf
+
+# Up to this number of texts, McNemar's test is computed with integers, without rounding.
+_MAX_EXACT = 1000
 # Number of random sign vectors, and the seed with which they are drawn.
 _SAMPLES, _SEED = 10_000, 2
 # Maximum number of signs in memory at the same time.
@@ -32,6 +36,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.0654296875
     """
     count, fewer = only_first + only_second, min(only_first, only_second)
+    if count > _MAX_EXACT:  # the integers below would take time quadratic in ``count``
+        return min(1.0, 2 * binomial_cdf(fewer, count, 0.5))
     # The numbers of ways to choose exactly k (``term``) and at most k (``total``) of ``count`` texts, for k = 0 to
     # ``fewer``.
     term = total = 1
@@ -106,4 +112,5 @@ def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> 
     normal = NormalDist()
     spread = normal.inv_cdf(1 - level / 2) * math.sqrt(discordant)
     spread += normal.inv_cdf(_POWER) * math.sqrt(max(discordant - difference**2, 0.0))
-    return math.ceil((spread / difference) ** 2)
+    # With fewer texts, not even a model that is always right could be shown to be better than one that never is.
+    return max(math.ceil((spread / difference) ** 2), math.floor(math.log2(2 / level)) + 1)

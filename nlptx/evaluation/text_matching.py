@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -10,6 +11,9 @@ from fractions import Fraction
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError, quoted
 from nlptx.evaluation.labelled_data import LabelledData
+
+# The quote before a text that a spreadsheet would evaluate as a formula.
+_CSV_SAFE = re.compile(r"^'(?=[=+\-@\t\r])")
 
 
 def match_rows(
@@ -20,9 +24,10 @@ def match_rows(
 ) -> list[int]:
     """Return, for each expected document, the index in ``candidates`` of the document with the same text.
 
-    Texts are the same if they differ only in white space. If a text occurs more than once, documents with the same
-    label are matched to each other first, in order; the remaining documents are then matched in order. If ``expected``
-    repeats all texts for several seeds, the rows of ``candidates`` are reused for each seed.
+    Texts are the same if they differ only in white space, or in the quote that ``predict --csv-safe`` inserts. If a
+    text occurs more than once, documents with the same label are matched to each other first, in order; the remaining
+    documents are then matched in order. If ``expected`` repeats all texts for several seeds, the rows of ``candidates``
+    are reused for each seed.
 
     Args:
         candidates: documents to choose from.
@@ -153,4 +158,5 @@ def _key(document: Document) -> str:
 
 
 def _normalized(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text without repeated white space, and without the quote that ``predict --csv-safe`` inserts."""
+    return " ".join(_CSV_SAFE.sub("", text).split())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nlptx.evaluation.comparison import Pair
+from nlptx.evaluation.pair import Pair
+from nlptx.evaluation.significance import LEVEL
 
 
 def _two_digits(number: int) -> int:
@@ -34,7 +35,8 @@ def verdict(pair: Pair) -> str:
                 f" To show a difference of this size, about {_two_digits(pair.texts_needed):,} texts are needed."
             )
     loss = pair.log_loss
-    if loss is not None and (loss.low > 0 or loss.high < 0) and round(loss.value, 4):
+    is_lower = pair.log_loss_p_value is not None and pair.log_loss_p_value < LEVEL
+    if loss is not None and is_lower and round(loss.value, 4):
         lower = pair.second if loss.value < 0 else pair.first
         sentence += f" The log-loss of {lower} is lower, by {abs(loss.value):.4f} nats."
     return sentence

@@ -99,7 +99,7 @@ class Journal:
         try:
             yield
         except OutputError as error:
-            if self.can_resume and self.path is not None:
+            if self.can_resume and self.path is not None and not self._failed:
                 kept = f"The finished {self.parts} are in {self.path.name}; `resume=True` does not repeat them."
                 error.hint = " ".join(part for part in (error.hint, kept) if part)
             raise

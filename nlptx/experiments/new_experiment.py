@@ -20,7 +20,12 @@ _PLAIN = re.compile(r"[\w./+,@-]+")
 
 
 def write_experiment(
-    folder: str | Path, train: str | Path, test: str | Path, reading: Sequence[str] = (), jobs: int | None = None
+    folder: str | Path,
+    train: str | Path,
+    test: str | Path,
+    reading: Sequence[str] = (),
+    delimiter: str | None = None,
+    jobs: int | None = None,
 ) -> list[Path]:
     """Write the files of a new experiment, and return their paths.
 
@@ -28,7 +33,8 @@ def write_experiment(
         folder: folder to create, or an existing empty folder.
         train: labelled texts for training.
         test: labelled texts for testing.
-        reading: command-line options for reading both files.
+        reading: command-line options for reading both files, except ``--delimiter``.
+        delimiter: value of the option ``--delimiter`` for both files; None to detect the delimiter.
         jobs: number of cores that each command uses; None for all cores.
 
     Raises:
@@ -39,6 +45,7 @@ def write_experiment(
     folder = Path(folder)
     options = "".join(f" {_escaped(word)}" for word in reading)
     names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder), "@READING@": options}
+    names["@DELIMITER@"] = "" if delimiter is None else f" --delimiter {_escaped(delimiter)}"
     names["@JOBS@"] = "" if jobs is None else f" {jobs}"
     template = resources.files("nlptx") / "experiments" / "template"
     paths = [folder / name for name in _FILES]

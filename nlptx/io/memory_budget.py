@@ -72,7 +72,7 @@ class MemoryBudget:
 
     def require(self, size: int) -> None:
         """Raise OutputError unless ``size`` bytes are free for temporary files."""
-        folder = self.folder or tempfile.gettempdir()
+        folder = self._place()
         try:
             free = shutil.disk_usage(folder).free
         except OSError as error:
@@ -112,9 +112,16 @@ class MemoryBudget:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return OutputError(
             f"temporary files cannot be written: {'the disk is full' if full else error.strerror}",
-            where=self.folder or tempfile.gettempdir(),
+            where=self._place(),
             hint=self._advice,
         )
+
+    def _place(self) -> str:
+        """Return the folder for temporary files. Raises OutputError if none can be written to."""
+        try:
+            return self.folder or tempfile.gettempdir()
+        except FileNotFoundError as error:
+            raise OutputError("no folder for temporary files can be written to", hint=self._advice) from error
 
 
 class GrowingArray:

@@ -12,6 +12,8 @@ _SLOTS_PER_KEY = 2
 # The hash table is built when the number of lookups per known key exceeds this value. With fewer lookups, binary search
 # is faster than building the table.
 _MIN_LOOKUPS = 1 / 8
+# Maximum number of slots in which the table is searched for a free slot for a key. Two million random keys need 45.
+_MAX_ROUNDS = 256
 
 
 class KeyIndex:
@@ -24,6 +26,7 @@ class KeyIndex:
     def __init__(self, keys: NDArray[np.int64]) -> None:
         self._known = keys
         self._lookups = 0
+        self._table_built = False
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -32,8 +35,8 @@ class KeyIndex:
         if not count:
             return np.zeros(keys.shape, np.int64)
         self._lookups += keys.size
-        if self._slots is None and self._lookups > count * _MIN_LOOKUPS:
-            self._slots = _slots_of(self._known)
+        if not self._table_built and self._lookups > count * _MIN_LOOKUPS:
+            self._slots, self._table_built = _slots_of(self._known), True
         indices = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
         indices[indices < 0] = count
         return indices.reshape(keys.shape)
@@ -62,14 +65,19 @@ def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
     return ((keys.view(np.uint64) * MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
 
 
-def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the hash table: an array that contains, for each slot, the index of a key, or -1 if the slot is empty."""
+def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    """Return the hash table: an array that contains, for each slot, the index of a key, or -1 if the slot is empty.
+
+    Return None if too many keys have the same hash, as in a file that was made to slow down the lookup.
+    """
     slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), -1, np.int32)
     waiting = np.arange(len(keys), dtype=np.int32)
     slot = hash_keys(keys, len(slots))
-    while len(waiting):
+    for _ in range(_MAX_ROUNDS):
+        if not len(waiting):
+            return slots
         free = slots[slot] < 0
         slots[slot[free]] = waiting[free]  # of several keys with the same slot, only one is stored in it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
-    return slots
+    return None

@@ -31,8 +31,9 @@ def cosine_weights(
 
         c_i = min(1, l_m / l_i)^(p/2), times ``negative_weight`` if w_i^T X w_i < 0
 
-    Here m = min(1 + floor(equalize * R), R). Apart from ``negative_weight``, the first m components get the same mean
-    square, because they would otherwise dominate the cosine.
+    Here m = min(1 + floor(equalize * R), K), where K is the number of eigenvalues that are not 0. Apart from
+    ``negative_weight``, the first m components get the same mean square, because they would otherwise dominate the
+    cosine.
 
     X is symmetric unless PPMI is smoothed or X is standardised. A symmetric X is the sum of k w w^T over its eigenpairs
     k, w, and these w are also eigenvectors of C = X^T X / V, with eigenvalues k^2 / V. Consider two words whose entries
@@ -47,8 +48,10 @@ def cosine_weights(
         equalize: fraction of the components, starting with the first, that get the same mean square.
         negative_weight: additional factor for components with w^T X w < 0.
     """
-    last = min(int(round(equalize * len(values), 9)), len(values) - 1)  # 0.29 * 100 is slightly less than 29
-    safe = np.where(_nonzero(values), values, values[0])
+    nonzero = _nonzero(values)
+    # Rounding first, because 0.29 * 100 is slightly less than 29.
+    last = min(int(round(equalize * len(values), 9)), max(int(nonzero.sum()) - 1, 0))
+    safe = np.where(nonzero, values, values[0])
     negative = np.einsum("vr,vr->r", directions, images, dtype=np.float64) < 0
     return np.minimum(1, safe[last] / safe) ** (exponent / 2) * np.where(negative, negative_weight, 1)
 

@@ -57,6 +57,7 @@ class WordResponses:
 
     def _compute(self, words: NDArray[np.integer]) -> None:
         products = np.matmul(self._vectors[words, None], self._matrix)  # (n, 1, BAG F), one product per word
-        of_bags = products.reshape(len(words), BAG, -1).transpose(1, 0, 2)  # (BAG, n, F)
+        # The shape is given in full, because another thread may have computed all words in the meantime, so that n = 0.
+        of_bags = products.reshape(len(words), BAG, self._weights.shape[1]).transpose(1, 0, 2)  # (BAG, n, F)
         self._table[:, words] = of_bags + self._weights[words]
         self._is_computed[words] = True

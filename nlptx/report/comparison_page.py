@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nlptx.evaluation.alignment import label_text, predicted_text
-from nlptx.evaluation.comparison import Comparison, Difference
+from nlptx.evaluation.comparison import Comparison
 from nlptx.evaluation.differences import only_first_correct
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.pair import Difference
 from nlptx.evaluation.verdict import verdict
 from nlptx.io.paths import FilePath
 from nlptx.report.chart import Chart

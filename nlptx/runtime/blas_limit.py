@@ -16,6 +16,20 @@ from functools import lru_cache
 from typing import Any
 
 
+class Use:
+    """A use of the limit, from :meth:`BlasLimit.acquire` to :meth:`BlasLimit.release`.
+
+    If an exception such as Ctrl-C prevents the release, the use ends when this object is garbage-collected.
+    """
+
+    def __init__(self, limit: BlasLimit, thread: int) -> None:
+        self.limit, self.thread, self.is_released = limit, thread, False
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self.limit.release(self)
+
+
 class BlasLimit:
     """Counts the users of the limit: between :meth:`acquire` and :meth:`release`, every loaded BLAS uses one thread.
 
@@ -31,12 +45,10 @@ class BlasLimit:
         self.users: dict[int, int] = {}
         self.before: dict[str, int] = {}
 
-    def acquire(self) -> int:
-        """Add a user of the limit in this thread, and return the thread's number, which :meth:`release` needs.
-
-        The limit applies to all threads of the process.
-        """
+    def acquire(self) -> Use:
+        """Add a user of the limit in this thread. The limit applies to all threads of the process."""
         thread = threading.get_ident()
+        use = Use(self, thread)
         try:
             with self.lock:
                 is_first = not self.users
@@ -49,13 +61,16 @@ class BlasLimit:
                         self.before[library.filepath] = count
                     library.set_num_threads(1)
         except BaseException:  # for example Ctrl-C
-            self.release(thread)
+            self.release(use)
             raise
-        return thread
+        return use
 
-    def release(self, thread: int) -> None:
-        """Remove a user that was added in the given thread. If no user is left, restore the number of BLAS threads."""
+    def release(self, use: Use) -> None:
+        """End a use of the limit. If no user is left, restore the number of BLAS threads."""
         with self.lock:
+            if use.is_released:
+                return
+            use.is_released, thread = True, use.thread
             self.users[thread] = self.users.get(thread, 1) - 1
             if not self.users[thread]:
                 del self.users[thread]

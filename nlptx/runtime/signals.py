@@ -12,12 +12,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Delay the termination signals of this thread until the ``with`` block ends.
+    """Delay the termination signals of this thread, and all signals with a Python handler, until the block ends.
 
     Threads and processes started within the block inherit the delay, and keep it after the block. A signal to the
     process is not delayed if another thread, started outside such a block, can receive it.
     """
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    handled = {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled.union(STOP_SIGNALS))
     try:
         yield
     finally:

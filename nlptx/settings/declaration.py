@@ -64,7 +64,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            check_value(item, getattr(self, item.name))
+            value = getattr(self, item.name)
+            value = value.item() if getattr(value, "ndim", None) == 0 else value  # a NumPy scalar
+            check_value(item, value)
+            # An artifact stores 0.0, not 0, if the setting is a float.
+            object.__setattr__(self, item.name, float(value) if type(item.default) is float else value)
 
     def __repr__(self) -> str:
         values = ((item.name, getattr(self, item.name), item.default) for item in fields(self))

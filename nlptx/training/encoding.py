@@ -68,6 +68,7 @@ class EncodedTexts:
         train: training texts.
         valid: validation texts: those that were given or, otherwise, texts held out of the training data.
         valid_given: whether the validation texts were given.
+        held_out: (texts,) bool, True for a text that was held out of the training data.
         unlabelled: word ids of the texts without labels.
         lexicon: prior of the n-gram features; None if there is no lexicon.
     """
@@ -80,6 +81,7 @@ class EncodedTexts:
     train: EncodedPart
     valid: EncodedPart
     valid_given: bool
+    held_out: NDArray[np.bool_]
     unlabelled: RaggedArray
     lexicon: LexiconPrior | None = None
 
@@ -164,6 +166,7 @@ def encode(
         train=labelled.take(~held_out),
         valid=valid,
         valid_given=given.valid is not None,
+        held_out=held_out,
         unlabelled=known_ids(read(unlabelled, len(texts) + len(valid_texts))),
         lexicon=lexicon,
     )

@@ -12,6 +12,7 @@ from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.classifier.model_file import round_like_file
+from nlptx.classifier.network import check_number_of_labels
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError, SettingsError
 from nlptx.io.memory_budget import MemoryBudget
@@ -145,6 +146,8 @@ def fit(
         if not given.texts:
             raise DataError("there are no training texts")
         check_at_least_two(given.all_labels)
+        if start is None:
+            check_number_of_labels(settings.loss, len(given.labels))  # now, before the steps that take long
         check_lexicon_use(given, settings, start)
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
@@ -200,7 +203,7 @@ def fit(
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
         model.settings = settings_before_automatic  # so that `nlptx info` shows which settings are automatic
-        model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
+        model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts, ~encoded.held_out)
         model.made_from = origin.to_artifact().header
         return model
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings, small_fit
-from scipy.special import bdtr
 
 import nlptx
 from nlptx.classifier.abstention import (
@@ -15,7 +14,6 @@ from nlptx.classifier.abstention import (
     MIN_COVERAGE,
     ErrorCurve,
     Threshold,
-    binomial_cdf,
     find_threshold,
 )
 from nlptx.classifier.model import Model
@@ -237,13 +235,6 @@ def test_thresholds_have_as_few_digits_as_possible():
     assert [curve.threshold(curve.at(share)) for share in (0.25, 0.5, 0.75, 1)] == [
         *("0.99999", "0.9999", "0.9790", "0.5678")
     ]
-
-
-@pytest.mark.parametrize("n", [1, 20, 2583])
-@pytest.mark.parametrize("p", [0.005, 0.05, 0.5, 0.99])
-def test_the_binomial_distribution_equals_that_of_scipy(n, p):
-    for k in {0, 1, n // 20, n // 2, n}:
-        assert binomial_cdf(k, n, p) == pytest.approx(bdtr(k, n, p), rel=1e-9, abs=1e-12)
 
 
 def test_no_part_of_scipy_is_imported_to_choose_a_threshold():

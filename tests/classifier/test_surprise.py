@@ -173,7 +173,7 @@ def test_the_bundled_model_tells_other_languages_and_code_from_english():
 
 
 def test_training_stores_the_distribution(tmp_path):
-    model = small_fit()
+    model = small_fit(valid_share=0)
     assert model.typical_surprise == measure_typical_surprise(model.vocabulary, make_reviews(40)[0])
     model.save(tmp_path / "model.npz")
     loaded = Model.load(tmp_path / "model.npz")

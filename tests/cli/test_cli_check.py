@@ -5,7 +5,7 @@ import json
 
 import pytest
 from calling import call, failure
-from command import refused, run
+from command import refused, run, shell
 from sample_data import make_rows
 
 from nlptx import Model, read_training_data
@@ -418,3 +418,13 @@ def test_a_label_map_need_not_apply_to_the_test_data(tmp_path):
 @pytest.mark.parametrize("words", [("check", "--similarity"), ("evaluate", "--min-accuracy")])
 def test_nan_is_in_no_range(words, work):
     assert "nan is not a number" in failure(words[0], work / "test.tsv", words[1], "nan")[1]
+
+
+def test_tables_are_written_even_if_nobody_reads_the_report(data, tmp_path):
+    words = "check data.tsv --bad-rows rows.tsv"
+    shell(f"{{ sleep 0.2; nlptx {words}; }} | true; exit ${{PIPESTATUS[0]}}", cwd=tmp_path, code=141)
+    assert (tmp_path / "rows.tsv").read_text().count("\n") > 1
+
+
+def test_rows_without_a_label_need_skip_bad_in_training(data):
+    assert "then train with --exclude and --skip-bad" in call("check", "data.tsv", "--bad-rows", "rows.tsv").stderr

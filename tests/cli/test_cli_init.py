@@ -95,7 +95,8 @@ def test_other_columns_and_labels(tmp_path):
     options = "--text-column", "text,other", "--delimiter", "|", "--encoding-errors", "replace"
     run("init", "exp2", "train.csv", "train.csv", *options, cwd=tmp_path)
     makefile = (tmp_path / "exp2/Makefile").read_text()
-    assert "READING = --text-column text,other --delimiter '|' --encoding-errors replace\n" in makefile
+    assert "READING = --text-column text,other --encoding-errors replace\n" in makefile
+    assert "DELIMITER = --delimiter '|'\n" in makefile
     refused("init", "e", "train.tsv", "train.tsv", "--map", "x", code=2, says="--map is 'x'", cwd=tmp_path)
 
 
@@ -117,6 +118,19 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
     with open(experiment / "test.tsv", "a") as file:
         file.write("another good film\tpos\n")
     assert kinds_of_commands(experiment, goals) == ["compare"]
+
+
+def test_make_evaluates_its_own_tables_if_the_data_has_another_delimiter(experiment):
+    for name in ("train", "test"):
+        rows = [line.split("\t") for line in (experiment / f"{name}.tsv").read_text().splitlines()]
+        (experiment / f"{name}.csv").write_text("".join(f"{row[0]}|{row[1]}\n" for row in rows))
+    shutil.rmtree(experiment / "exp/settings")
+    (experiment / "exp/Makefile").unlink()
+    run("init", "exp", "train.csv", "test.csv", "--delimiter", "|", cwd=experiment)
+    (experiment / "exp/settings/base.toml").write_text(SETTINGS)
+    (experiment / "exp/settings/candidate.toml").unlink()
+    make(experiment, ["SEEDS=1", "results/crossvalidation.txt"])
+    assert "accuracy" in (experiment / "exp/results/crossvalidation.txt").read_text()
 
 
 @pytest.fixture

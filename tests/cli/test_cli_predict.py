@@ -333,6 +333,25 @@ def test_csv_safe_labels_contain_no_formula(tmp_path):
     assert {row[0] for row in rows} == {"-1", "'=1+1"}
 
 
+def test_names_with_a_comma_are_quoted_so_that_the_delimiter_can_be_detected(model, tmp_path):
+    (tmp_path / "in.csv").write_text('text;"Preis, netto"\nfilm;7\n')
+    result = predict(model, "-q", tmp_path / "in.csv").text
+    assert result.startswith('"text";"Preis, netto";"label";')
+    (tmp_path / "out.csv").write_text(result)
+    assert predict(model, "-q", tmp_path / "out.csv").text.count("\n") == 2
+
+
+def test_csv_safe_tables_can_be_evaluated(model, tmp_path):
+    (tmp_path / "in.csv").write_text("text,label\n=great film,pos\nawful,neg\n")
+    (tmp_path / "out.csv").write_bytes(predict(model, "-q", "--csv-safe", tmp_path / "in.csv").stdout)
+    report = run("evaluate", "-m", tmp_path / "out.csv", tmp_path / "in.csv", "--json").json
+    assert report["texts"] == 2
+
+
+def test_no_score_is_minus_zero(model, tmp_path):
+    assert "-0.0000" not in predict(model, stdin="".join(f"zz{number}\n" for number in range(20)).encode()).text
+
+
 @pytest.mark.parametrize("layout", ["csv", "tsv"])
 def test_csv_safe_tables_contain_no_formula(layout, model, tmp_path):
     rows = [{"text": "=cmd|' /C calc'!A0", "+id": "-1+1", "note": "@SUM(A1)"}, {"text": NEG, "+id": "7", "note": "a=1"}]

@@ -75,6 +75,11 @@ def test_texts_needed():
     assert texts_needed(0.1, 0.01) > texts_needed(0.1, 0.02)
 
 
+def test_no_test_can_show_a_difference_on_fewer_than_six_texts():
+    assert texts_needed(1.0, 1.0) == 6
+    assert mcnemar(0, 6) < 0.05 < mcnemar(0, 5)
+
+
 def test_bootstrap_has_the_standard_error_of_a_mean_and_does_not_depend_on_blocks(monkeypatch):
     values = csr_matrix(np.random.default_rng(3).normal(size=(500, 1)))
     means = resample(values, lambda sums: sums / 500, resamples=2000)
@@ -139,6 +144,37 @@ def test_the_p_value_decides_if_the_interval_does_not_contain_0():
     assert pair.accuracy.low > 0
     assert "The interval does not contain 0, but the verdict follows the p-value." in verdict(pair)
     assert "does not contain 0" not in verdict(compare_predictions(random_pair(60, better=0.72)).pairs[0])
+
+
+def random_losses(texts, groups, seed):
+    """Return two equally good models whose losses depend on the group, and the group of each text."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(texts) % groups
+    targets = rng.integers(0, 2, texts)
+    result = []
+    for name in "AB":
+        p = 1 / (1 + np.exp(-(2 * targets - 1 + rng.normal(0, 1, groups)[group] + rng.normal(0, 1, texts))))
+        result.append(made(name, targets, (p > 0.5).astype(int), probabilities=np.stack([1 - p, p], axis=1)))
+    return result, group
+
+
+def test_a_lower_log_loss_is_not_claimed_for_few_groups():
+    claims = 0
+    for seed in range(20):
+        predictions, group = random_losses(60, 3, seed)
+        claims += "log-loss" in verdict(compare_predictions(predictions, group, resamples=200).pairs[0])
+    assert claims == 0  # the p-value with three groups is at least 0.25
+
+
+def test_the_p_value_of_the_log_losses():
+    predictions, _ = random_losses(400, 400, 1)
+    better = predictions[0].probabilities * 0.2 + 0.8 * np.eye(2)[predictions[0].targets]
+    second = made("B", predictions[0].targets, better.argmax(axis=1), probabilities=better)
+    pair = compare_predictions([predictions[0], second], resamples=1000).pairs[0]
+    assert pair.log_loss_p_value == pytest.approx(2 / 1001)
+    assert "The log-loss of B is lower" in verdict(pair)
+    same = compare_predictions([predictions[0], predictions[0]], resamples=100).pairs[0]
+    assert same.log_loss_p_value == 1
 
 
 def test_the_verdict_names_models_that_are_correct_equally_often():

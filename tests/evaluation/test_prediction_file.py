@@ -99,6 +99,20 @@ def test_other_spellings(tmp_path, true, predicted):
     assert "labels are read as follows" in notes[0]
 
 
+@pytest.mark.parametrize(
+    ("true", "predicted"),
+    [
+        ("negative positive positive negative positive", "negative Positive positive Negative mixed"),
+        ("neg pos pos neg pos", "Neg Pos Pos Neg unclear"),
+        ("1 2 3 1 2", "1.0 2 3.0 1.0 0.0"),
+    ],
+)
+def test_one_unknown_label_does_not_change_how_the_others_are_read(tmp_path, true, predicted):
+    rows = [f"text {n},{a},{b}" for n, (a, b) in enumerate(zip(true.split(), predicted.split(), strict=True))]
+    found = read_predictions(written(tmp_path, "\n".join(["text,label,predicted", *rows])))
+    assert found.correct.tolist() == [True] * 4 + [False]
+
+
 @pytest.mark.parametrize(("first", "second"), [("A", "a"), ("a", "A")])
 def test_several_spellings_of_one_label_are_all_read_as_the_predicted_label(tmp_path, first, second):
     """The model was trained with a label map that replaced the label ``second`` by ``first``."""
@@ -238,6 +252,19 @@ def test_the_label_map_replaces_labels_of_columns(tmp_path):
     np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.4, 0.6]])
 
 
+@pytest.mark.parametrize("probabilities", [False, True])
+def test_the_label_map_replaces_predicted_labels_in_another_spelling(tmp_path, probabilities):
+    """A column of whole numbers with a missing value is written as 1.0, 2.0, ... by pandas."""
+    header = "text,label,predicted" + ",prob_1,prob_2,prob_5" * probabilities
+    cells = (",0.8,0.1,0.1", ",0.1,0.7,0.2", ",0.1,0.2,0.7") if probabilities else ("", "", "")
+    rows = "".join(f"x{n},{n},{n}.0{cell}\n" for n, cell in zip((1, 2, 5), cells, strict=True))
+    reading = ReadOptions(label_map={"5": "2"})
+    notes = []
+    found = read_predictions(written(tmp_path, f"{header}\n{rows}"), reading, notes.append)
+    assert found.label_names == ["1", "2"]
+    assert found.correct.all()
+
+
 def test_the_label_map_may_concern_only_the_data(tmp_path):
     reading = ReadOptions(label_map={"0": "neg", "1": "pos"})
     data = read_labelled([written(tmp_path, "text,label\nx,1\ny,0\n", "data.csv")], reading)
@@ -330,6 +357,20 @@ def test_rounded_probabilities_are_normalised(tmp_path):
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
     assert len(notes) == 1
     assert "1 text do not" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([["0.00"] * 220], "sum to 0; expected 1"),
+        ([["0.011000"] * 120], "sum to 1.32; expected 1"),
+    ],
+)
+def test_sums_that_rounding_does_not_explain_are_refused(tmp_path, rows, says):
+    columns = ",".join(f"prob_l{number}" for number in range(len(rows[0])))
+    lines = [f"x{n},l1," + ",".join(row) for n, row in enumerate(rows)]
+    with pytest.raises(DataError, match=says):
+        read_predictions(written(tmp_path, "\n".join([f"text,label,{columns}", *lines]) + "\n"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from nlptx.ngrams.key_index import KeyIndex
+from nlptx.runtime.hashing import MULTIPLIER
 
 # A key is multiplied by a constant, and the high bits of the product select its slot. With a bad constant, consecutive
 # numbers and multiples of powers of two would often share a slot.
@@ -38,3 +39,13 @@ def test_a_full_cluster_of_slots_is_searched_to_its_end():
     index = KeyIndex(keys)
     assert_array_equal(index.find(keys), np.arange(50_000))
     assert_array_equal(index.find(keys[2:] + 1), 50_000)
+
+
+def test_keys_that_all_have_the_same_hash_are_searched_without_a_table():
+    inverse = pow(int(MULTIPLIER), -1, 1 << 64)
+    products = (number * inverse % (1 << 64) for number in range(1, 4000))
+    keys = np.array(sorted(key for key in products if key < 1 << 63), np.int64)
+    index = KeyIndex(keys)
+    for _ in range(3):
+        assert_array_equal(index.find(keys), np.arange(len(keys)))
+    assert index._slots is None

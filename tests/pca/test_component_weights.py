@@ -30,6 +30,12 @@ def test_the_number_of_equalized_components_is_rounded_down_exactly():
     assert (weights * np.sqrt(squares))[[0, 29]] == pytest.approx(np.sqrt(squares[29]))  # 0.29 * 100 < 29
 
 
+def test_components_without_an_eigenvalue_do_not_prevent_equal_scales():
+    squares = np.array([8.0, 4.0, 2.0, 0.0, 0.0])
+    weights = cosine_weights(squares, np.ones((1, 5)), np.ones((1, 5)), 1.0, 1.0, 1.0)
+    assert (weights * np.sqrt(squares))[:3] == pytest.approx(np.sqrt(2))
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("equalize", [0.0, 0.15, 1.0])
 def test_word_vectors_equal_those_from_the_eigenpairs_of_the_symmetric_matrix(equalize, weight):

@@ -33,3 +33,9 @@ def test_no_bit_depends_on_the_words_that_were_computed_before_or_at_the_same_ti
     bags = np.array([[0, 1, 2], [2, 3, 4], [6, 9, 6]], np.int32)
     together, one_by_one = WordResponses(*arguments), WordResponses(*arguments)
     assert_array_equal(together.sums(bags), np.concatenate([one_by_one.sums(bag[None]) for bag in bags[::-1]])[::-1])
+
+
+def test_another_thread_may_have_computed_all_words_in_the_meantime():
+    responses = WordResponses(random(WORDS, FILTERS), random(WORDS, 3), random(BAG * 3, FILTERS))
+    responses._compute(np.empty(0, np.int64))
+    assert not responses._is_computed[:WORDS].any()

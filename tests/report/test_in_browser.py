@@ -66,7 +66,7 @@ def test_the_threshold_moves_by_keyboard(browser, page):
     browser.press("ArrowRight", "ArrowRight")
     second = browser.run(read)
     assert float(second[0]) > float(first[0])
-    assert float(second[1].split()[0]) < 100
+    assert float(second[1].rstrip("%")) < 100
     dot = browser.run("document.getElementById('coverage-dot').getAttribute('cx')")
     browser.press("End")
     assert float(browser.run("document.getElementById('coverage-dot').getAttribute('cx')")) < float(dot)

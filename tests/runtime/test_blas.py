@@ -1,5 +1,6 @@
 """While workers exist, every BLAS uses one thread, so results do not depend on BLAS settings or the number of cores."""
 
+import gc
 import hashlib
 import json
 import os
@@ -154,6 +155,18 @@ def test_an_interrupted_block_does_not_change_the_number_of_threads(interrupted,
         assert not blas_limit.LIMIT.users
         with Workers(1):
             assert set(threads()) == {1}
+        assert set(threads()) == {2}
+
+
+def test_a_block_that_was_not_left_ends_with_its_workers():
+    """Ctrl-C may arrive at the first instruction of ``__exit__``."""
+    with threadpool_limits(2):
+        workers = Workers(1)
+        workers.__enter__()
+        assert set(threads()) == {1}
+        del workers
+        gc.collect()
+        assert not blas_limit.LIMIT.users
         assert set(threads()) == {2}
 
 

@@ -1,7 +1,9 @@
 """Settings check their values, show what was changed, and can be stored and read."""
 
+import json
 from dataclasses import dataclass, fields
 
+import numpy as np
 import pytest
 
 from nlptx.errors import CorruptError, SettingsError
@@ -103,3 +105,10 @@ def test_a_setting_that_is_missing_in_an_artifact_has_its_legacy_value():
     assert stored_value(count, {}) == 3
     assert stored_value(kind, {}) == "b"
     assert stored_value(kind, {"kind": "a"}) == "a"
+
+
+def test_numbers_of_numpy_and_ints_are_converted():
+    settings = Example(count=np.int64(4), rate=1)
+    assert (type(settings.count), type(settings.rate)) == (int, float)
+    assert Example(rate=np.float32(0.5)) == Example(rate=0.5)
+    assert json.dumps(settings.to_dict()) == json.dumps(Example(count=4, rate=1.0).to_dict())

@@ -13,13 +13,13 @@ import click
 from nlptx.cli.options.command import PATH, command, option
 from nlptx.cli.options.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options.number_types import CountRange, NumberRange
-from nlptx.cli.options.prediction_format import check_table_output, format_of_table
+from nlptx.cli.options.prediction_format import check_table_output
 from nlptx.cli.options.reading import reading_options, with_separator
 from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.options.shared import CommonOptions, common_options, seed_option
 from nlptx.cli.results.check_report import as_json, draw_check
 from nlptx.cli.results.check_suggestions import draw_suggested, suggested_as_json
-from nlptx.cli.results.table_writer import open_table
+from nlptx.cli.results.check_tables import write_bad_rows, write_to_label
 from nlptx.cli.steps.check_predictions import GivenModel, predictions_of_table
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
@@ -150,7 +150,6 @@ def check(
     started = time.perf_counter()
     from nlptx.data_quality.check import check as check_rows
     from nlptx.data_quality.rows import check_label_column, read_rows
-    from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
     from nlptx.data_quality.uncertainty_sampling import check_possible, suggest_texts
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
@@ -190,6 +189,11 @@ def check(
             predict_texts = None if given_model is None else partial(given_model.predict, workers=workers)
             suggested = suggest_texts(rows, unlabelled_rows, suggest, workers, predict_texts)
     candidates = rows if unlabelled_rows is None else rows.followed_by(unlabelled_rows)
+    notes = []
+    if bad_rows is not None:
+        notes.append(write_bad_rows(bad_rows, result))
+    if to_label is not None and suggested is not None:
+        notes.append(write_to_label(to_label, candidates, suggested, reading))
     if common.json:
         spent = cost(time.perf_counter() - started)
         print_json(
@@ -203,21 +207,8 @@ def check(
     else:
         draw_check(list(data), result, examples, common.reporter)
         draw_suggested(suggested, candidates, common.reporter)
-    if bad_rows is not None:
-        listed = list(suspicious_rows(result))
-        with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
-            for row in listed:
-                table.write(row)
-        note(
-            f"rows listed in {bad_rows}: {len(listed):,}; delete those that you want to keep, then train with `exclude`"
-        )
-    if to_label is not None and suggested is not None:
-        columns = (reading.text_column, reading.label_column)
-        with open_table(to_label, format_of_table(to_label), columns) as table:
-            for row in suggested.rows.tolist():
-                table.write(dict(zip(columns, (candidates.documents[row].text, ""), strict=True)))
-        advice = "" if reading.label_separator is None else "; delete the lines that you do not label"
-        note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with this file and the labelled data")
+    for text in notes:
+        note(text)
     _check_faults(result, fail_on)
 
 

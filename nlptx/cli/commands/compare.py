@@ -28,9 +28,8 @@ from nlptx.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
-# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test always exceeds 0.05: with 5 groups, its
-# exact value is at least 2 / 2^5. With fewer than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
-_MIN_GROUPS, _FEW_GROUPS = 6, 10
+# With fewer than this number of groups, bootstrap intervals are much too narrow.
+_FEW_GROUPS = 10
 
 
 @command()
@@ -92,6 +91,7 @@ def compare(
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
     from nlptx.evaluation.differences import examples
     from nlptx.evaluation.groups import group_values
+    from nlptx.evaluation.significance import LEVEL
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
@@ -110,9 +110,11 @@ def compare(
     groups = None if group_names is None else group_numbers(group_names)
     comparison = compare_predictions(predictions, groups)
     if comparison.groups is not None and comparison.groups < _FEW_GROUPS:
+        # The smallest p-value of the sign-flip test is 2 / 2^groups, before the correction for several comparisons.
+        is_possible = 2 / 2**comparison.groups * len(comparison.pairs) < LEVEL
         note(
             f"with only {comparison.groups} groups, the intervals are too narrow"
-            + (", and no difference can be significant" if comparison.groups < _MIN_GROUPS else "")
+            + ("" if is_possible else ", and no difference can be significant")
         )
     verdicts = [" ".join([verdict(pair), *cautions((pair.first, pair.second), seen)]) for pair in comparison.pairs]
     if disagreements is not None:

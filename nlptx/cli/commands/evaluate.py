@@ -187,6 +187,25 @@ def evaluate(
     groups = {column: accuracy_by_group(values[answered].tolist(), kept.correct) for column, values in columns.items()}
     seen = seen_in(classifier, labelled)
     subject = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
+    if plot is not None:
+        plot_evaluation(curve, kept.confidence, kept.correct, plot)
+    if report is not None:
+        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
+
+        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
+        evaluation = Evaluation(
+            predictions,
+            measured,
+            data,
+            labelled.sha256,
+            classifier,
+            answered,
+            groups,
+            notes,
+            this_command(),
+        )
+        with Workers(common.jobs, processes=True) as workers:
+            write_evaluation_page(report, evaluation, workers)
     if common.json:
         about_data = {
             "unknown_texts": known_words.unknown,
@@ -211,25 +230,7 @@ def evaluate(
         draw_report(subject, measured, known_words.unknown, common.reporter)
         draw_groups(groups, common.reporter)
         draw_coverage(curve, common.reporter)
-    if plot is not None:
-        plot_evaluation(curve, kept.confidence, kept.correct, plot)
     if report is not None:
-        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
-
-        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
-        evaluation = Evaluation(
-            predictions,
-            measured,
-            data,
-            labelled.sha256,
-            classifier,
-            answered,
-            groups,
-            notes,
-            this_command(),
-        )
-        with Workers(common.jobs, processes=True) as workers:
-            write_evaluation_page(report, evaluation, workers)
         common.reporter.note(f"report -> {report}")
     for note in known_words.notes(_UNKNOWN):
         common.reporter.note(note)

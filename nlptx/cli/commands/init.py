@@ -96,12 +96,11 @@ def init(
     _check_labels(train, test, options, common.reporter.note)
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
-    reading += [] if delimiter is None else ["--delimiter", delimiter]
     reading += [] if encoding_errors == ReadOptions.encoding_errors else ["--encoding-errors", encoding_errors]
     reading += ["--skip-bad"] * skip_bad
     reading += [word for pair in map for word in ("--map", pair)]
     reading += [] if label_separator is None else ["--label-separator", label_separator]
-    paths = [str(path) for path in write_experiment(folder, train, test, reading, common.jobs)]
+    paths = [str(path) for path in write_experiment(folder, train, test, reading, delimiter, common.jobs)]
     if common.json:
         print_json({"output": folder, "files": paths})
         return

@@ -10,8 +10,9 @@ from nlptx.cli.results.table_writer import open_table
 from nlptx.cli.terminal.reporter import Reporter
 
 if TYPE_CHECKING:
-    from nlptx.evaluation.comparison import Comparison, Difference, ModelQuality, Pair
+    from nlptx.evaluation.comparison import Comparison, ModelQuality
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
+    from nlptx.evaluation.pair import Difference, Pair
 
 _NONE = "-"
 # Maximum number of characters shown per text.
@@ -34,9 +35,9 @@ def draw_comparison(comparison: Comparison, verdicts: Sequence[str], reporter: R
 
 def _draw_pair(pair: Pair, comparison: Comparison, reporter: Reporter) -> None:
     rows = [
-        ("accuracy", f"{100 * pair.accuracy.value:+.2f} points  ({_range(pair.accuracy, 100, 2)})"),
-        ("macro-F1", f"{pair.macro_f1.value:+.4f}  ({_range(pair.macro_f1)})"),
-        *([("log-loss", f"{pair.log_loss.value:+.4f}  ({_range(pair.log_loss)})")] if pair.log_loss else []),
+        ("accuracy", f"{100 * pair.accuracy.value:+z.2f} points  ({_range(pair.accuracy, 100, 2)})"),
+        ("macro-F1", f"{pair.macro_f1.value:+z.4f}  ({_range(pair.macro_f1)})"),
+        *([("log-loss", f"{pair.log_loss.value:+z.4f}  ({_range(pair.log_loss)})")] if pair.log_loss else []),
         ("both correct", pair.both),
         ("both wrong", pair.neither),
         (f"only {pair.first} correct", pair.only_first),
@@ -51,8 +52,8 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
     rows = [
         (
             pair.second,
-            f"{100 * pair.accuracy.value:+.2f} ({_range(pair.accuracy, 100, 2)})",
-            f"{pair.log_loss.value:+.4f} ({_range(pair.log_loss)})" if pair.log_loss else _NONE,
+            f"{100 * pair.accuracy.value:+z.2f} ({_range(pair.accuracy, 100, 2)})",
+            f"{pair.log_loss.value:+z.4f} ({_range(pair.log_loss)})" if pair.log_loss else _NONE,
             f"{pair.only_second:,} / {pair.only_first:,}",
             f"{pair.p_value:.3g}",
             f"{pair.corrected_p_value:.3g}",
@@ -63,7 +64,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
     reporter.table(f"differences from {first}, with 95% intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [
-        (f"{number} {name}", *(f"{100 * value:+.2f}" for value in row))
+        (f"{number} {name}", *(f"{100 * value:+z.2f}" for value in row))
         for number, (name, row) in enumerate(zip(names, comparison.differences.tolist(), strict=True), start=1)
     ]
     numbers = ("", *map(str, range(1, len(names) + 1)))

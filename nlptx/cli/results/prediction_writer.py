@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nlptx.classifier.prediction_columns import NO_LABEL, free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.results.formulas import escape_formula
-from nlptx.cli.results.table_writer import TSV_BREAKS, as_cells, cell, table_line
+from nlptx.cli.results.table_writer import TSV_BREAKS, as_cells, cell, header_line, table_line
 from nlptx.cli.terminal.reporter import neutralised
 from nlptx.corpus.document import Document
 from nlptx.corpus.lines import BOM
@@ -124,7 +124,8 @@ class PredictionWriter:
         mark = BOM if has_bom else b""
         self.out.write(mark)
         self.header = names, delimiter
-        self.header_size = len(mark) + self._write_cells(names)
+        names = [escape_formula(name) for name in names] if self.options.csv_safe else names
+        self.header_size = len(mark) + self._write_line(header_line(names, self.output_format, delimiter))
 
     def flush(self) -> None:
         """Flush the output if another program may be waiting for it."""
@@ -140,7 +141,7 @@ class PredictionWriter:
         details = [cell(value) for value in self._details(scored).values()]
         safe = escape_formula if self.options.csv_safe else str
         label = safe(self._label(scored).translate(TSV_BREAKS)) or EMPTY_LABEL_SET
-        return "\t".join([label, f"{number:.4f}", *details, safe(text)])
+        return "\t".join([label, f"{number:z.4f}", *details, safe(text)])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.options.details:
@@ -188,11 +189,11 @@ class PredictionWriter:
         self.renamed |= {name: new for name, new in zip(result, new_names, strict=True) if name != new}
         return row | dict(zip(new_names, result.values(), strict=True))
 
-    def _write_cells(self, values: Iterable[Any]) -> int:
+    def _write_cells(self, values: Iterable[Any]) -> None:
         if self.options.csv_safe:
             values = [escape_formula(value) if isinstance(value, str) else value for value in values]
         delimiter = "," if self.header is None else self.header[1]
-        return self._write_line(table_line([cell(value) for value in values], self.output_format, delimiter))
+        self._write_line(table_line([cell(value) for value in values], self.output_format, delimiter))
 
     def _write_line(self, text: str) -> int:
         """Write a line, and return its size in bytes."""

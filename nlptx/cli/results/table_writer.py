@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from nlptx.cli.results.output_file import open_output
+from nlptx.corpus.delimiters import looks_unsplit
 
 TSV_BREAKS = str.maketrans("\t\r\n", "   ")
 _CSV_END = "\r\n"
@@ -54,6 +55,17 @@ def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -
     return line.getvalue().removesuffix(_CSV_END)
 
 
+def header_line(names: Sequence[str], output_format: str, delimiter: str = ",") -> str:
+    """Return the header of a CSV or TSV table, without a line end.
+
+    In CSV, a name that contains a usual delimiter is quoted, so that the delimiter of the table can be detected.
+    """
+    if output_format == "tsv" or not any(map(looks_unsplit, names)):
+        return table_line(names, output_format, delimiter)
+    quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+    return delimiter.join(quoted)
+
+
 class TableWriter:
     """Writes a table row by row. In CSV and TSV, only the columns named in ``header`` are written.
 
@@ -66,7 +78,7 @@ class TableWriter:
     def __init__(self, out: BinaryIO, output_format: str, header: Sequence[str]) -> None:
         self.out, self.output_format, self.header = out, output_format, header
         if output_format != "jsonl":
-            self._write_line(table_line(header, output_format))
+            self._write_line(header_line(header, output_format))
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write a row. In CSV and TSV, the cell of a column that the row lacks is empty."""

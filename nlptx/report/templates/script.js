@@ -24,7 +24,7 @@
   if (control) {
     const steps = JSON.parse(byId("coverage-steps").textContent);
     const slider = byId("threshold");
-    const percent = (share) => (100 * share).toFixed(1) + " %";
+    const percent = (share) => (100 * share).toFixed(1) + "%";
     const show = () => {
       const step = steps[Number(slider.value)];
       byId("threshold-value").textContent = step.threshold;
