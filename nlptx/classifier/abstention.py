@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.arguments.values import check_real
+from nlptx.classifier.binomial import binomial_cdf
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
-from nlptx.metrics.binomial import binomial_cdf
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05

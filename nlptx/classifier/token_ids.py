@@ -16,9 +16,9 @@ from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.text.word_ids import words_to_ids
 
-# White space at which a text may be cut without changing its tokens. A cut must not fall inside an HTML line break, a
-# phrase in capitals, or a rating such as "8 out of 10".
-_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
+# White space at which a text may be cut without changing its tokens: after a punctuation mark, or before a word that
+# cannot continue an HTML line break, a phrase in capitals, or a rating such as "8 out of 10".
+_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])|(?<=[.,;!?])\s++")
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Add partial matrices, and divide the sum by ``units_per_count``, the number of units in a weight of 1."""
-    # `merge` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
+    # `matrix_sums` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
     from nlptx.cooccurrence.matrix_sums import sum_matrices
 
     return sum_matrices(partials, budget, workers, units_per_count)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# Number of resamples, and the seed with which they are drawn.
-RESAMPLES, _SEED = 10_000, 1
+# Number of resamples, and the seed with which they are drawn. For more than _DRAWS / RESAMPLES texts or groups, the
+# number is lower, so that at most _DRAWS texts or groups are drawn in total, but at least MIN_RESAMPLES.
+RESAMPLES, MIN_RESAMPLES, _SEED = 10_000, 1_000, 1
+_DRAWS = 500_000_000
 # Maximum number of values in a block of resamples, to limit memory. A block contains at least one resample.
 _BLOCK = 4_000_000
 _PERCENTILES = (2.5, 97.5)
@@ -22,7 +24,7 @@ def resample(
     values: csr_matrix,
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     groups: NDArray[np.int64] | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
 ) -> NDArray[np.float64]:
     """Return S statistics of each resample, (resamples, S).
 
@@ -35,11 +37,13 @@ def resample(
         statistic: function that receives the sums (B, F) of the F values over the texts of each of B resamples, and
             returns the statistics (B, S) of these resamples.
         groups: (texts,) group of each text, from 0; None if the texts are independent.
-        resamples: number of resamples.
+        resamples: number of resamples; None to choose it by the number of texts or groups.
     """
     if groups is not None:
         values = group_matrix(groups) @ values
     count, columns = values.shape
+    if resamples is None:
+        resamples = max(MIN_RESAMPLES, min(RESAMPLES, _DRAWS // count))
     by_column = values.T.tocsr()
     rng = np.random.default_rng(_SEED)
     rows = max(1, min(resamples, _BLOCK // max(count, columns)))

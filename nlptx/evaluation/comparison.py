@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
 from nlptx.errors import DataError
-from nlptx.evaluation.bootstrap import RESAMPLES, percentile_interval, resample
+from nlptx.evaluation.bootstrap import percentile_interval, resample
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.pair import Difference, Pair, accuracy_p_value, log_loss_p_value, make_pair
 from nlptx.evaluation.seeds import texts_of_seeds
@@ -66,7 +66,7 @@ class Comparison:
 def compare_predictions(
     predictions: Sequence[LabelledPredictions],
     groups: NDArray[np.int64] | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
 ) -> Comparison:
     """Compare the predictions of two or more models for the same texts.
 
@@ -74,7 +74,7 @@ def compare_predictions(
         predictions: predictions of M models, aligned by :func:`nlptx.evaluation.alignment.align`.
         groups: (texts,) number of the group to which each text belongs, for example one group per author; the numbers
             begin at 0. None if the texts are independent.
-        resamples: number of bootstrap resamples.
+        resamples: number of bootstrap resamples; None for the default (see :func:`.bootstrap.resample`).
 
     Raises:
         DataError: there are fewer than two models, or fewer than two groups.

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.metrics.binomial import binomial_cdf
+from nlptx.classifier.binomial import binomial_cdf
 
 # Up to this number of texts, McNemar's test is computed with integers, without rounding.
 _MAX_EXACT = 1000

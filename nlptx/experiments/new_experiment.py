@@ -24,7 +24,7 @@ def write_experiment(
     train: str | Path,
     test: str | Path,
     reading: Sequence[str] = (),
-    delimiter: str | None = None,
+    delimiter: Sequence[str] = (),
     jobs: int | None = None,
 ) -> list[Path]:
     """Write the files of a new experiment, and return their paths.
@@ -33,8 +33,8 @@ def write_experiment(
         folder: folder to create, or an existing empty folder.
         train: labelled texts for training.
         test: labelled texts for testing.
-        reading: command-line options for reading both files, except ``--delimiter``.
-        delimiter: value of the option ``--delimiter`` for both files; None to detect the delimiter.
+        reading: command-line options for reading both files, except the option for the delimiter.
+        delimiter: command-line option for the delimiter of both files; empty to detect the delimiter.
         jobs: number of cores that each command uses; None for all cores.
 
     Raises:
@@ -43,9 +43,9 @@ def write_experiment(
             in a Makefile or in a shell, or an option contains a line break.
     """
     folder = Path(folder)
-    options = "".join(f" {_escaped(word)}" for word in reading)
-    names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder), "@READING@": options}
-    names["@DELIMITER@"] = "" if delimiter is None else f" --delimiter {_escaped(delimiter)}"
+    names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder)}
+    for placeholder, words in (("@READING@", reading), ("@DELIMITER@", delimiter)):
+        names[placeholder] = "".join(f" {_escaped(word)}" for word in words)
     names["@JOBS@"] = "" if jobs is None else f" {jobs}"
     template = resources.files("nlptx") / "experiments" / "template"
     paths = [folder / name for name in _FILES]

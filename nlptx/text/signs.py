@@ -60,7 +60,7 @@ _SIGNS = r"""
   | (?<![A-Za-z0-9{high}])(?P<link>https?://|www\.)[^\x00-\x20<>"\x7f{high}]*
   | (?<![A-Za-z0-9{high}.@/])@(?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?<![A-Za-z0-9{high}&/#])\#(?P<tag>[A-Za-z][A-Za-z0-9_]*)
-  | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*)(?![0-9{high}])
+  | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*+)(?![0-9{high}])
   | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
 """
 # Words in capitals, separated by single spaces. At least one of these words must have four or more letters, because

@@ -60,24 +60,6 @@ class Examples:
         weights = None if self.weights is None else self.weights[:count]
         return Examples(self.ids[:count], self.targets[:count], unknown=self.targets[:0], weights=weights)
 
-    def without_new_words(self, words: int) -> Examples:
-        """Return the examples with only the words whose ids are less than ``words``, without their n-gram features.
-
-        Texts that are left without words are treated as texts without a known word (``unknown``).
-        """
-        ids = [text[text < words] for text in self.ids]
-        known = np.array([len(text) > 0 for text in ids], bool)
-        weights, unknown_weights = self.weights, self.unknown_weights
-        if weights is not None and unknown_weights is not None:
-            weights, unknown_weights = weights[known], np.concatenate([unknown_weights, weights[~known]])
-        return Examples(
-            RaggedArray.of([text for text in ids if len(text)], np.int32),
-            self.targets[known],
-            unknown=np.concatenate([self.unknown, self.targets[~known]]),
-            weights=weights,
-            unknown_weights=unknown_weights,
-        )
-
     def texts(self) -> Examples:
         """Return the examples that are not passages, without their n-gram features."""
         return self.first(len(self) - self.passages)
@@ -106,7 +88,7 @@ def make_dataset(encoded: EncodedTexts, settings: TrainSettings, context: Traini
     Raises:
         DataError: none of the training texts, or none of the given validation texts, has a known word.
     """
-    texts, valid = _with_known_words(encoded.train), _with_known_words(encoded.valid)
+    texts, valid = with_known_words(encoded.train), with_known_words(encoded.valid)
     if encoded.valid_given:
         if not len(encoded.valid.ids):
             raise DataError("there are no validation texts", hint="Check the data of `valid`.")
@@ -132,11 +114,11 @@ def make_dataset(encoded: EncodedTexts, settings: TrainSettings, context: Traini
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))
     if settings.passages and not passages:
         context.on_note(f"no passages are added, because no training text has {LONG_TEXT} known words")
-    unlabelled = _with_known_words(EncodedPart(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64)))
+    unlabelled = with_known_words(EncodedPart(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64)))
     return Dataset(_with_passages(texts, passages), passages, valid, unlabelled)
 
 
-def _with_known_words(part: EncodedPart) -> Examples:
+def with_known_words(part: EncodedPart) -> Examples:
     """Return the texts with a known word. Of all other texts, only targets and weights are kept, as ``unknown``."""
     known, unknown = part.take(part.ids.lengths > 0), part.take(part.ids.lengths == 0)
     return Examples(

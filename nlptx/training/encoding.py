@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,9 @@ from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.runtime.progress import counted
-from nlptx.sampling.copies import first_copies
-from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.sampling.splits import stratified_split
 from nlptx.settings import DEFAULT_MEMORY, TrainSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.scripts import lack_spaces
-from nlptx.text.signs import SHOUTED
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.training.context import TrainingContext
@@ -28,7 +24,8 @@ from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.new_words import extend_vocabulary
 from nlptx.training.sample_weights import weight_notes
-from nlptx.training.targets import Targets, count_labels, encode_targets, strata
+from nlptx.training.targets import Targets, count_labels, encode_targets
+from nlptx.training.validation_split import hold_out
 
 # Maximum number of bytes for the distinct words of the texts. This maximum does not depend on the memory limit that the
 # user sets, so that the model does not depend on the memory limit either.
@@ -69,6 +66,8 @@ class EncodedTexts:
         valid: validation texts: those that were given or, otherwise, texts held out of the training data.
         valid_given: whether the validation texts were given.
         held_out: (texts,) bool, True for a text that was held out of the training data.
+        valid_before: the validation texts, read with only the words of the embeddings; None unless training starts from
+            a model, which may stay as it is.
         unlabelled: word ids of the texts without labels.
         lexicon: prior of the n-gram features; None if there is no lexicon.
     """
@@ -82,12 +81,18 @@ class EncodedTexts:
     valid: EncodedPart
     valid_given: bool
     held_out: NDArray[np.bool_]
+    valid_before: EncodedPart | None
     unlabelled: RaggedArray
     lexicon: LexiconPrior | None = None
 
 
 def encode(
-    given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, context: TrainingContext
+    given: LabelledTexts,
+    embeddings: Embeddings,
+    settings: TrainSettings,
+    context: TrainingContext,
+    *,
+    from_model: bool = False,
 ) -> EncodedTexts:
     """Encode all texts and labels, after holding out some texts if no validation texts were given.
 
@@ -99,6 +104,7 @@ def encode(
         embeddings: vectors of the words from which the vocabulary is made.
         settings: settings for training.
         context: workers, callback for notes, and memory limit.
+        from_model: whether the embeddings are those of a model from which training starts.
 
     Raises:
         LabelError: there are fewer than two labels.
@@ -129,15 +135,16 @@ def encode(
         stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
         return stream
 
-    def known_ids(stream: TokenStream, as_new: NDArray[np.bool_] | None = None) -> RaggedArray:
-        with closing(stream):
-            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget, as_new)
+    def known_ids(
+        stream: TokenStream, as_new: NDArray[np.bool_] | None = None, of: Vocabulary | None = None
+    ) -> RaggedArray:
+        return _known_ids(stream, of or vocabulary, settings.max_tokens, context.budget, as_new)
 
     stream = read(texts)
     targets = encode_targets(given.names, names, given.separator)
     held_out = np.zeros(len(texts), bool)
     if given.valid is None:
-        held_out = _hold_out(stream, targets, settings, context.seed)
+        held_out = hold_out(stream, embeddings.vocabulary, targets, settings, context.seed)
     counts = stream.counts_in(~held_out)
     if lack_spaces(counts):
         context.on_note(
@@ -146,17 +153,23 @@ def encode(
         )
     vocabulary, vectors = extend_vocabulary(embeddings, counts, settings, given.lexicon)
     labelled = EncodedPart(known_ids(stream, held_out), targets, given.weights)
-    if given.valid is None:
-        valid = labelled.take(held_out)
-    else:
-        valid_ids = known_ids(read(valid_texts, len(texts)), np.ones(len(valid_texts), bool))
-        valid = EncodedPart(valid_ids, encode_targets(valid_names, names, given.separator))
+    valid, chosen, of_valid = labelled.take(held_out), held_out, stream
+    if given.valid is not None:
+        of_valid, chosen = read(valid_texts, len(texts)), np.ones(len(valid_texts), bool)
+        valid = EncodedPart(known_ids(of_valid, chosen), encode_targets(valid_names, names, given.separator))
+    valid_before = None
+    if from_model:
+        valid_before = replace(valid, ids=known_ids(of_valid, chosen, embeddings.vocabulary).take(chosen))
+    stream.close()
+    of_valid.close()
     lexicon = LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None
     if given.lexicon and lexicon is None:
         context.on_note(
             "warning: the lexicon has no effect, because each of its entries has the value 0, contains an unknown word,"
             f" or has more than {settings.ngrams} words (`ngrams`)"
         )
+    with closing(read(unlabelled, len(texts) + len(valid_texts))) as of_unlabelled:
+        unlabelled_ids = known_ids(of_unlabelled)
     return EncodedTexts(
         vocabulary=vocabulary,
         vectors=vectors,
@@ -167,7 +180,8 @@ def encode(
         valid=valid,
         valid_given=given.valid is not None,
         held_out=held_out,
-        unlabelled=known_ids(read(unlabelled, len(texts) + len(valid_texts))),
+        valid_before=valid_before,
+        unlabelled=unlabelled_ids,
         lexicon=lexicon,
     )
 
@@ -175,16 +189,6 @@ def encode(
 def _priors(labelled: EncodedPart, classes: int) -> NDArray[np.float64]:
     targets, weights = labelled.targets, labelled.weights
     return count_labels(targets, classes, weights) / (len(targets) if weights is None else weights.sum())
-
-
-def _hold_out(stream: TokenStream, targets: Targets, settings: TrainSettings, seed: int) -> NDArray[np.bool_]:
-    """Choose the validation texts; return one boolean per text, True if the text is held out."""
-    fraction = min(settings.valid_share, settings.valid_max / len(targets))
-    first = first_copies(stream.documents(), stream.word_ids.get(SHOUTED.encode()))
-    rng = generator(seed, Stream.SPLIT)
-    held_out = np.zeros(len(targets), bool)
-    held_out[stratified_split(strata(targets, fraction), fraction, rng, first)[1]] = True
-    return held_out
 
 
 def _known_ids(
@@ -201,10 +205,9 @@ def _known_ids(
     id_of = np.full(len(stream.word_counts), -1, np.int32)
     for word, number in stream.word_ids.items():
         id_of[number] = vocabulary.index.get(as_text(word), -1)
-    if as_new is None:
-        as_new = np.zeros(len(stream.lengths), bool)
+    as_new = np.zeros(len(stream.lengths), bool) if as_new is None else as_new
     id_of_new = id_of.copy()
-    for word in stream.counts_in(as_new):
+    for word in stream.counts_in(as_new) if as_new.any() else ():
         number = stream.word_ids[word]
         if id_of[number] < 0:
             id_of_new[number] = vocabulary.forms.id_of_form(as_text(word))

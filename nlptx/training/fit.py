@@ -167,7 +167,7 @@ def fit(
             context = TrainingContext(
                 seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache(), budget
             )
-            encoded = encode(given, vectors, settings, context)
+            encoded = encode(given, vectors, settings, context, from_model=start is not None)
             data = make_dataset(encoded, settings, context)
             distinct_labels = [given.labels[name] for name in encoded.labels]
             multi_label = initial_decision(given.separator, len(distinct_labels))

@@ -40,8 +40,7 @@ def extend_vocabulary(
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     count_of = {as_text(word): count for word, count in counts.items()}
     unknown = {word: count for word, count in count_of.items() if word not in known.index}
-    # With frozen vectors, the vector of a new word stays 0, so frequent new words are added only if n-grams are used.
-    min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
+    min_count = minimum_count(settings, known, counts)
     new = rank_words(unknown, min_count, len(unknown)) if min_count else []
     added = set(new)
     new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
@@ -53,7 +52,7 @@ def extend_vocabulary(
     return Vocabulary(words, totals, known.tokenizer), vectors
 
 
-def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
+def minimum_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
     """Return how many occurrences in the training texts a new word needs to be added to the vocabulary; 0 to add none.
 
     Args:
@@ -61,6 +60,8 @@ def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, i
         known: vocabulary of the word vectors.
         counts: number of occurrences of each word in the training texts.
     """
+    if settings.freeze and not settings.ngrams:  # the zero vector of a new word would stay 0, and nothing else uses it
+        return 0
     if settings.new_word_min_count != AUTOMATIC:
         return settings.new_word_min_count
     few = sum(counts.values()) <= FEW_WORDS and not is_from_large_corpus(known)

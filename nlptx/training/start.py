@@ -45,7 +45,7 @@ from nlptx.training.apply_correction import (
     set_weights,
 )
 from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import Dataset
+from nlptx.training.dataset import Dataset, with_known_words
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
 from nlptx.training.regions import region_outputs
@@ -139,7 +139,8 @@ def start_from(
         )
         # No words are added: new words would have no weights, but would change the n-grams of the words around them.
         settings, before = replace(settings, epochs=0), replace(start, ngram_features=features)
-        data = replace(data, valid=data.valid.without_new_words(len(start.vocabulary)))
+        if encoded.valid_before is not None:
+            data = replace(data, valid=with_known_words(encoded.valid_before))
     else:
         settings = with_slower_network(settings, texts.total_weight)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), converts old scores to new scores

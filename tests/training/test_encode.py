@@ -86,7 +86,7 @@ def test_with_few_words_in_all_texts_a_new_word_needs_to_occur_only_once(
         monkeypatch.setattr(module, "FEW_WORDS", 9)
     words, counts = (["known"], [counted or 0]) if counted != 0 else ([], [])
     known = Vocabulary(words, np.array(counts, np.int64))
-    assert new_words._min_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
+    assert new_words.minimum_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
 
 
 def test_words_that_occur_once_are_added_to_a_small_vocabulary():
@@ -107,3 +107,29 @@ def test_words_of_held_out_texts_are_not_added_but_read_as_known_forms():
     assert len(encoded.valid.ids) == 6
     assert sorted(words[ids[-1]] for ids in encoded.train.ids) == sorted(added)
     assert all(words[ids[-1]] in added for ids in encoded.valid.ids)
+
+
+def test_texts_that_differ_only_in_words_that_stay_unknown_are_copies():
+    texts, labels = make_reviews(20)
+    rows = np.random.default_rng(0).permutation(60)
+    given = LabelledTexts.of([f"case{n} {texts[n % 20]}" for n in rows], [labels[n % 20] for n in rows], None, ())
+    settings = resolve_loss(TrainSettings(valid_share=0.3, new_word_min_count=2), None, None)
+    held_out = encode(given, small_embeddings(), settings, make_context()).held_out
+    parts = [set(rows[held_out] % 20), set(rows[~held_out] % 20)]
+    assert len(parts[0]) == 6
+    assert not parts[0] & parts[1]
+
+
+@pytest.mark.parametrize("valid", [False, True])
+def test_before_training_from_a_model_validation_texts_are_also_read_with_its_words(valid):
+    texts, labels = make_reviews(20)
+    texts = [f"{text} good1 unknown{row}" for row, text in enumerate(texts)]
+    given = LabelledTexts.of(texts, labels, (texts[:3], labels[:3]) if valid else None, ())
+    start = small_embeddings()
+    settings = resolve_loss(TrainSettings(valid_share=0.3), None, None)
+    encoded = encode(given, start, settings, make_context(), from_model=True)
+    chosen = texts[:3] if valid else [text for text, held in zip(texts, encoded.held_out, strict=True) if held]
+    expected = [start.vocabulary.ids_read(text.split()) for text in chosen]
+    for ids, read in zip(encoded.valid_before.ids, expected, strict=True):
+        assert_array_equal(ids, read[read >= 0])
+    assert encode(given, start, settings, make_context()).valid_before is None

@@ -10,11 +10,15 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.errors import ArtifactError, DataError, InputTypeError, SettingsError
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams.correction import Correction
+from nlptx.runtime.workers import SERIAL
 from nlptx.settings import TrainSettings
 from nlptx.training import start as starting
 from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.dataset import Examples
 from nlptx.training.history import has_epochs
+from nlptx.training.loss import validate
 from nlptx.training.progress import EpochProgress
 
 OLD = make_reviews(60)
@@ -72,6 +76,17 @@ def uncorrected(monkeypatch):
 
 
 # ---------------------------------------------------------------- what is kept
+
+
+def test_an_unchanged_model_is_measured_on_the_words_that_it_reads(uncorrected):
+    """The held-out texts contain a word of the new texts, which the unchanged model reads as a known form."""
+    texts = [f"{text} wonderful" if label == "pos" else text for text, label in zip(*OLD, strict=True)]
+    start = nlptx.fit(texts, OLD[1], small_embeddings(), TrainSettings(**SHAPE), jobs=1)
+    new, valid = ([f"{text} wonderfully" for text in data] for data in (NEW[0], TEST[:12]))
+    model = go_on(start, (new, NEW[1]), STILL, valid=(valid, ["pos", "neg"] * 6))
+    assert "wonderfully" not in model.vocabulary.index
+    data = Examples(RaggedArray.of([model.encode(text) for text in valid], np.int32), np.array([1, 0] * 6))
+    assert model.history["epochs"][-1]["valid_loss"] == pytest.approx(validate(model, data, SERIAL)[0], abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["default", "without n-grams", "pairs", "one output", "balanced", "three", "max"])

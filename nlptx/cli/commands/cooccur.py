@@ -26,9 +26,8 @@ from nlptx.cli.options.shared import (
 from nlptx.cli.results.stage_facts import count_facts, note_dropped_words, part_facts
 from nlptx.cli.steps.stage_run import StageRun, artifact_option
 from nlptx.corpus.read_options import ReadOptions, non_default_options
+from nlptx.corpus.training_data import TRAINING_SPLITS
 from nlptx.settings import CountSettings
-
-SPLITS = ("train", "unsup")
 
 
 @command()
@@ -51,7 +50,7 @@ SPLITS = ("train", "unsup")
     help="With --shard, count only the words in this file, made by nlptx merge --words-only.",
 )
 @memory_options
-@reading_options(SPLITS)
+@reading_options(TRAINING_SPLITS)
 @cluster_options
 @common_options()
 def cooccur(
@@ -99,7 +98,7 @@ def cooccur(
     if cluster.address is not None:
         from nlptx.cli.cluster.cooccur import count_on_cluster
 
-        count_on_cluster(stage, cluster, inputs, settings, reading, SPLITS, memory, tmp_dir)
+        count_on_cluster(stage, cluster, inputs, settings, reading, TRAINING_SPLITS, memory, tmp_dir)
         return
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_corpus
@@ -120,7 +119,7 @@ def cooccur(
                     meter(None, f"{corpus.documents:,} documents")
 
             def about_corpus() -> dict[str, Any]:
-                read = non_default_options(reading, SPLITS)
+                read = non_default_options(reading, TRAINING_SPLITS)
                 return {"documents": corpus.documents, "sha256": corpus.sha256, "reading": read}
 
             if part is not None:

@@ -100,7 +100,8 @@ def init(
     reading += ["--skip-bad"] * skip_bad
     reading += [word for pair in map for word in ("--map", pair)]
     reading += [] if label_separator is None else ["--label-separator", label_separator]
-    paths = [str(path) for path in write_experiment(folder, train, test, reading, delimiter, common.jobs)]
+    of_delimiter = [] if delimiter is None else ["--delimiter", delimiter]
+    paths = [str(path) for path in write_experiment(folder, train, test, reading, of_delimiter, common.jobs)]
     if common.json:
         print_json({"output": folder, "files": paths})
         return

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from scipy.special import bdtr
 
-from nlptx.metrics.binomial import binomial_cdf
+from nlptx.classifier.binomial import binomial_cdf
 
 
 @pytest.mark.parametrize("n", [1, 20, 2583, 300_000])
