@@ -15,6 +15,7 @@ from nlptx.arguments.values import check_type
 from nlptx.corpus.corpus import Corpus, digest_of_weights, to_bytes
 from nlptx.corpus.document import Document
 from nlptx.corpus.exclusion import Exclusion
+from nlptx.corpus.gathered_texts import GatheredTexts, gather
 from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
@@ -127,7 +128,7 @@ def read_training_data(
                 sha256.update(to_bytes(document))
                 yield document.text
 
-        training.unlabelled = _gather(chain(training.unlabelled, more_texts()), budget)
+        training.unlabelled = gather(chain(training.unlabelled, more_texts()), budget)
         more.note_left_out()
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
@@ -176,14 +177,6 @@ def _names(inputs: Inputs, name: str) -> tuple[str, ...]:
     return tuple(file_name(path, f"{name}[{position}]") for position, path in enumerate(paths))
 
 
-def _gather(texts: Iterable[str], budget: MemoryBudget | None) -> Sequence[str]:
-    if budget is None:
-        return list(texts)
-    from nlptx.corpus.stored_texts import StoredTexts  # imports NumPy
-
-    return StoredTexts.of(texts, budget)
-
-
 def _read_sorted(
     corpus: Corpus,
     on_document: Callable[[int], None],
@@ -208,7 +201,7 @@ def _read_sorted(
     first_rows: dict[str, str] = {}
     weights = array("d")
     kept: list[Document] = []
-    others: list[str] = []
+    others = GatheredTexts(budget)
     empty: list[str] = []
 
     def labelled_texts() -> Iterator[str]:
@@ -229,18 +222,19 @@ def _read_sorted(
                 kept.append(document)
             yield document.text
 
-    texts = order.sorted(_gather(labelled_texts(), budget))
+    texts = order.sorted(gather(labelled_texts(), budget))
     if empty:
         first = f"{len(empty):,} (the first is {empty[0]})"
         corpus.on_note(f"empty texts: {first}; only their labels are used; `skip_bad` leaves them out")
-    source = {"labelled_sha256": sha256.hexdigest()} if others else {}
+    unlabelled = others.texts()
+    source = {"labelled_sha256": sha256.hexdigest()} if len(unlabelled) else {}
     if corpus.options.weight_column is not None:
         source["weights_sha256"] = digest_of_weights(weights)
     sorted_weights = order.sorted(weights.tolist()) if corpus.options.weight_column is not None else None
     return TrainingTexts(
         texts,
         list(order.sorted(labels)),
-        _gather(order_of_others.sorted(others), budget),
+        order_of_others.sorted(unlabelled),
         weights=None if sorted_weights is None else list(sorted_weights),
         source=source,
         # Like unreadable rows, texts with a weight of 0 are not used for training.

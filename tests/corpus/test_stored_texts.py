@@ -1,5 +1,7 @@
 """Tests of texts that are stored within a memory limit: the stored texts equal the original ones."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from reading import write
@@ -83,3 +85,20 @@ def test_an_unreadable_row_in_the_middle_is_named(tmp_path):
     with MemoryBudget(1) as budget, pytest.raises(DataError) as raised:
         read_training_data(path, budget=budget)
     assert raised.value.where == f"{path}:52"
+
+
+def test_unlabelled_texts_of_a_folder_are_stored_while_they_are_read(tmp_path):
+    for name, text in (("train/pos/1", "good"), ("train/neg/2", "bad")):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / f"{name}.txt").write_text(text)
+    (tmp_path / "train/unsup").mkdir()
+    for number in range(40):
+        (tmp_path / f"train/unsup/{number}.txt").write_text(f"{number} " + "film " * 50_000)
+    tracemalloc.start()
+    try:
+        with MemoryBudget(1 << 20) as budget:
+            found = read_training_data(str(tmp_path), budget=budget)
+            assert tracemalloc.get_traced_memory()[1] < 6e6  # all texts together: 10 MB
+            assert [text.split()[0] for text in found.unlabelled] == [str(number) for number in range(40)]
+    finally:
+        tracemalloc.stop()
