@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from numbers import Real
 from typing import Any
 
-from nlptx.arguments.values import check_type, is_finite, is_missing, type_name, with_type
+from nlptx.arguments.values import check_type, dimensions, is_finite, is_missing, type_name, with_type
 from nlptx.errors import DataError, InputTypeError
 
 # Advice for labels in a form that nlptx.fit does not accept.
@@ -72,13 +72,12 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
         )
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
-    # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
-    dimensions = getattr(values, "ndim", 1)
-    if dimensions != 1:
+    count = dimensions(values)
+    if count != 1 and hasattr(values, "shape"):  # lists have no shape
         hint = f"Pass one column. {SEVERAL_LABELS_HINT if 'labels' in content else ''}".strip()
         raise InputTypeError(
-            f"`{name}` is a {type_name(values)} with {dimensions} dimensions; {expected}",
-            hint=hint if dimensions == 2 else "",
+            f"`{name}` is a {type_name(values)} with {count} dimensions; {expected}",
+            hint=hint if count == 2 else "",
         )
     # A pyarrow array is converted to a list, because its elements are not Python objects.
     return values.to_pylist() if hasattr(values, "to_pylist") else values

@@ -77,9 +77,15 @@ def with_type(value: Any) -> str:
     """
     if value is None:
         return "None"
-    if getattr(value, "ndim", 0):
+    if dimensions(value):
         return f"a {type_name(value)}"
     return f"{reprlib.repr(value)} ({type_name(value)})".replace("\n", " ")
+
+
+def dimensions(value: Any) -> int:
+    """Return the number of dimensions of an array, a column or a table; 0 for any other value."""
+    shape = getattr(value, "shape", ())  # tables of polars and pyarrow have no attribute `ndim`
+    return int(getattr(value, "ndim", len(shape) if isinstance(shape, tuple) else 0))
 
 
 def type_name(value: Any) -> str:

@@ -136,10 +136,11 @@ class Parameters:
         for name in names:
             if name not in known:
                 near = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else get_close_matches(name, known, 1)
-                raise InputTypeError(
-                    f"{type(self).__name__} has no parameter `{name}`",
-                    hint=f"Did you mean `{near[0]}`?" if near else "get_params() lists the parameters.",
-                )
+                hint = f"Did you mean `{near[0]}`?" if near else "get_params() lists the parameters."
+                if name in _NESTED:
+                    stage, _, field = name.partition("__")
+                    hint = f"Pass `{stage}={_STAGES[stage].__name__}({field}=...)`, or call set_params({name}=...)."
+                raise InputTypeError(f"{type(self).__name__} has no parameter `{name}`", hint=hint)
 
 
 def to_plain(value: Any) -> Any:

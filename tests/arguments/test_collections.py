@@ -41,6 +41,23 @@ def test_other_collections_are_refused(texts, message, hint):
     assert caught.value.hint == hint
 
 
+class Table:
+    """A table without the attribute ``ndim``, like those of polars and pyarrow."""
+
+    shape = (2, 3)
+
+    def __iter__(self):
+        return iter(["secret"])
+
+
+def test_tables_without_ndim_are_refused_without_their_contents():
+    with pytest.raises(InputTypeError, match=r"`texts` is a .*Table with 2 dimensions") as caught:
+        check_iterable(Table(), "texts", "texts")
+    assert caught.value.hint == "Pass one column."
+    with pytest.raises(InputTypeError, match=r"`texts\[0\]` is a .*Table; expected a str"):
+        list_texts([Table()])
+
+
 def test_a_wrong_element_is_found_when_its_turn_comes():
     texts = iterate_texts(["good", None, 3])
     assert next(texts) == "good"
