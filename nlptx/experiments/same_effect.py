@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from nlptx.experiments.experiment import Experiment, Recipe
-from nlptx.ngrams.cross_fit import MANY_TEXTS
+from nlptx.ngrams.cross_fit import OUT_OF_CORE_TEXTS
 from nlptx.ngrams.lsa import TEXTS_PER_COMPONENT
 from nlptx.settings import AUTOMATIC, CountSettings
 from nlptx.text.tokenizer import Tokenizer
@@ -55,7 +55,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
 
 def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Tokenizer) -> int | None:
     """Return the number that ``ngram_min_texts=0`` (automatic) stands for, or None if it may differ between folds."""
-    if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
+    if len(experiment.texts) + len(experiment.unlabelled) >= OUT_OF_CORE_TEXTS:
         return None  # the automatic setting also drops rare n-grams if they need too much memory
     labels = len(experiment.label_names)
     # The training texts of a fold have at most as many words as all texts, so larger numbers of words are not checked.

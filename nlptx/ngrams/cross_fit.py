@@ -42,7 +42,7 @@ from nlptx.sampling.splits import assign_folds, training_parts
 
 # If there are at least this many texts, with and without labels together, :mod:`nlptx.ngrams.out_of_core` computes the
 # features.
-MANY_TEXTS = 100_000
+OUT_OF_CORE_TEXTS = 100_000
 
 
 def fit_ngram_features(
@@ -87,7 +87,7 @@ def fit_ngram_features(
     """
     budget = budget or MemoryBudget.unlimited()
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
-    if len(texts) + len(unlabelled) >= MANY_TEXTS:
+    if len(texts) + len(unlabelled) >= OUT_OF_CORE_TEXTS:
         return fit_out_of_core(
             texts,
             targets,

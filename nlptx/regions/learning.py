@@ -47,7 +47,7 @@ _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
 def fit_region_classifier(
-    data: TrainingTexts,
+    data: RegionTrainingTexts,
     loss: Loss,
     ngrams: RegionNgrams,
     table: NDArray[np.float32],
@@ -95,7 +95,7 @@ def fit_region_classifier(
 
 
 @dataclass(frozen=True)
-class TrainingTexts:
+class RegionTrainingTexts:
     """Labelled texts, on which a region classifier is trained.
 
     Args:
@@ -184,7 +184,7 @@ class _GroupTrainer:
 
     def __init__(
         self,
-        data: TrainingTexts,
+        data: RegionTrainingTexts,
         regions: StoredRegions,
         loss: Loss,
         classifier: RegionClassifier,

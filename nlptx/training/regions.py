@@ -25,7 +25,7 @@ from nlptx.ngrams import MAX_VOCABULARY
 from nlptx.ngrams.feature_settings import groups_of
 from nlptx.regions import RegionClassifier, RegionNgrams
 from nlptx.regions.contexts import context_weights
-from nlptx.regions.learning import TrainingTexts, fit_region_classifier
+from nlptx.regions.learning import RegionTrainingTexts, fit_region_classifier
 from nlptx.regions.ngram_vectors import fit_vectors
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
@@ -135,7 +135,9 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
         return not context.stop_requested()
 
     classifier = fit_region_classifier(
-        TrainingTexts(train.ids, train.targets, None if train.weights is None else scaled_to_mean_one(train.weights)),
+        RegionTrainingTexts(
+            train.ids, train.targets, None if train.weights is None else scaled_to_mean_one(train.weights)
+        ),
         model.network.loss,
         ngrams,
         rounded(table),

@@ -26,7 +26,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.model_file import round_like_file
 from nlptx.classifier.scores import to_outputs, to_scores
 from nlptx.ngrams import NgramFeatures
-from nlptx.ngrams.cross_fit import MANY_TEXTS
+from nlptx.ngrams.cross_fit import OUT_OF_CORE_TEXTS
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
@@ -127,8 +127,8 @@ def _obstacle(model: Model, data: Dataset) -> str:
     texts = len(data.train.texts())
     if isinstance(model.ngram_features, SparseNgramFeatures):
         return f"{len(model.labels):,} labels are too many; at most {MAX_LABELS} are supported"
-    if texts >= MANY_TEXTS:
-        return f"{texts:,} texts are too many to be kept in memory; fewer than {MANY_TEXTS:,} are supported"
+    if texts >= OUT_OF_CORE_TEXTS:
+        return f"{texts:,} texts are too many to be kept in memory; fewer than {OUT_OF_CORE_TEXTS:,} are supported"
     return ""
 
 

@@ -357,7 +357,7 @@ def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
 
 @pytest.mark.parametrize("components", [0, 4])
 def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path, monkeypatch):
-    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", 0)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 800)
     monkeypatch.setattr(linear_combination, "_FEW_TEXTS", 0)
     parts, fit_part = [], out_of_core.fit_fold_models

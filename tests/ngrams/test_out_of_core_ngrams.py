@@ -256,7 +256,7 @@ def both(monkeypatch):
     def fit(texts, targets, shape, unlabelled=(), **more):
         results = []
         for limit in (10**6, 0):
-            monkeypatch.setattr(cross_fit, "MANY_TEXTS", limit)
+            monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", limit)
             rng = np.random.default_rng(3)
             results.append(fit_ngram_features(texts, targets, shape, rng, unlabelled, **more))
         return results
@@ -283,7 +283,7 @@ def test_the_features_are_close_to_those_for_few_texts(case, both):
 
 
 def test_rare_ngrams_are_dropped_only_by_default(monkeypatch):
-    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", 0)
     monkeypatch.setattr(out_of_core, "_MAX_WEIGHTS", 90)
     fit = partial(fit_ngram_features, TEXTS, TARGETS, rng=np.random.default_rng(1))
     kept = FeatureSettings(3, 2, WORDS, 2)
@@ -292,7 +292,7 @@ def test_rare_ngrams_are_dropped_only_by_default(monkeypatch):
 
 
 def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
-    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", 0)
     shape = FeatureSettings(3, 3, WORDS, 2, 5)
     texts = RaggedArray.of(TEXTS[:40], np.int32)
 

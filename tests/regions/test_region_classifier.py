@@ -16,7 +16,7 @@ from nlptx.regions import (
     region_outputs_without_each,
 )
 from nlptx.regions import classifier as module
-from nlptx.regions.learning import TrainingTexts, fit_region_classifier
+from nlptx.regions.learning import RegionTrainingTexts, fit_region_classifier
 from nlptx.regions.region_ngrams import REACH
 from nlptx.regions.region_vectors import regions_of
 from nlptx.runtime.workers import Workers
@@ -181,7 +181,7 @@ def learned(texts, targets, weights=None, should_continue=lambda fraction: True,
     table = rng.standard_normal((len(ngrams), components[0]), np.float32)
     word_vectors = rng.standard_normal((ngrams.single, components[1]), np.float32)
     rngs = [np.random.default_rng(group) for group in range(groups)]
-    data = TrainingTexts(texts, targets, weights)
+    data = RegionTrainingTexts(texts, targets, weights)
     with Workers(jobs, processes=jobs == 2) as workers:
         return fit_region_classifier(
             data, CrossEntropy(2), ngrams, table, word_vectors, 16, rngs, workers, should_continue

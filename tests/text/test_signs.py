@@ -199,6 +199,12 @@ def test_composed_and_decomposed_text_have_the_same_tokens(text):
     assert TOKENIZE(composed) == TOKENIZE(decomposed) == TOKENIZE(text)
 
 
+@pytest.mark.parametrize("size", range(1, 12))
+@pytest.mark.parametrize("text", ["It is 8 out of 10 for me", "BEST FILM EVER! GREAT CAST, REALLY. 10 / 10"])
+def test_no_part_of_a_text_ends_within_a_rating_or_a_phrase_in_capitals(text, size):
+    assert [token for part in pieces(text, size) for token in TOKENIZE(part)] == TOKENIZE(text)
+
+
 @settings(max_examples=200)
 @given(tricky_texts, st.integers(1, 9))
 def test_the_parts_of_a_long_text_have_its_tokens(text, size):

@@ -13,6 +13,7 @@ import nlptx
 from nlptx import TrainSettings
 from nlptx.metrics import log_loss
 from nlptx.nn import LOSSES, CrossEntropy
+from nlptx.training import calibration
 from nlptx.training.calibration import MIN_TEXTS, find_temperature
 
 
@@ -68,6 +69,15 @@ def test_a_calibrated_model_differs_only_by_its_temperature():
     assert calibration["log_loss_after"] <= calibration["log_loss_before"]
     assert calibration["measured_on"] == "the held-out texts, which also determined the epoch and the temperature"
     assert 0 < calibration["ece_floor_after"] < 0.1
+
+
+def test_the_prior_of_the_temperature():
+    """At the minimum, the derivative of the loss with respect to t = log T is -t / s^2, for a prior N(0, s^2) of t."""
+    outputs, targets = np.tile([0.0, 3.0], (200, 1)), np.arange(200) % 10 < 8
+    log_temperature = np.log(find_temperature(CrossEntropy(2).probabilities, outputs, targets.astype(int)))
+    x = 3 * np.exp(-log_temperature)
+    expected = calibration._DEVIATION**2 * 200 * x * (1 / (1 + np.exp(-x)) - 0.8)
+    assert log_temperature == pytest.approx(expected, rel=0.05)
 
 
 def test_a_model_keeps_its_temperature(tmp_path):

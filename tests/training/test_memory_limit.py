@@ -47,7 +47,7 @@ CASES = {
 @pytest.fixture(params=["few", "many"])
 def small_parts(request, monkeypatch):
     """Process the texts in small parts; test the method for few texts and the one for many texts."""
-    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
+    monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", 0 if request.param == "many" else 10**6)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
     monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 60)
     monkeypatch.setattr(token_stream, "_WORDS_PER_GROUP", 60)
@@ -104,7 +104,7 @@ def test_with_many_texts_the_model_is_about_as_good(monkeypatch):
     settings = changed(epochs=0, lsa_components=16)
     accuracies = []
     for limit in (10**6, 0):
-        monkeypatch.setattr(cross_fit, "MANY_TEXTS", limit)
+        monkeypatch.setattr(cross_fit, "OUT_OF_CORE_TEXTS", limit)
         model = nlptx.fit(texts, names, small_embeddings(), settings)
         assert (model.ngram_features.lsa_weights != 0).any()
         accuracies.append(np.mean(np.array(model.predict(tested)) == truth))

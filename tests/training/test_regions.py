@@ -12,11 +12,13 @@ import nlptx
 from nlptx.artifacts import container
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.errors import CorruptError
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import correction
 from nlptx.regions import frequent_ngrams, learning
 from nlptx.settings import TrainSettings
 from nlptx.training import apply_correction, regions, start
 from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.dataset import Examples
 
 TEXTS, LABELS = make_reviews(60)
 UNLABELLED = make_reviews(80, seed=3)[0]
@@ -309,3 +311,11 @@ def test_huge_weights_are_computed_in_float64():
     assert model.overflow_safe().regions.classifier.table.dtype == np.float64
     assert trained().overflow_safe() is trained()
     assert_allclose(model.predict_proba(NEW), model.as_float64().predict_proba(NEW))
+
+
+def test_ngrams_are_counted_in_all_texts_or_in_every_kth(monkeypatch):
+    ids = RaggedArray.of([np.full(4, row, np.int32) for row in range(10)], np.int32)
+    examples = Examples(ids, np.zeros(10, np.int64))
+    assert [int(text[0]) for text in regions._sample(examples)] == list(range(10))
+    monkeypatch.setattr(regions, "_MAX_TOKENS", 14)
+    assert [int(text[0]) for text in regions._sample(examples)] == [0, 3, 6, 9]

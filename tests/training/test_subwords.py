@@ -120,7 +120,7 @@ def test_many_words_need_no_subword_model_unless_the_user_asks_for_it(monkeypatc
 
 
 def test_too_many_texts_exclude_a_subword_model(monkeypatch):
-    monkeypatch.setattr(subwords, "MANY_TEXTS", len(TEXTS) // 2)
+    monkeypatch.setattr(subwords, "OUT_OF_CORE_TEXTS", len(TEXTS) // 2)
     notes = []
     assert "subwords" not in fit(more={"on_note": notes.append}).history
     assert not any("subword" in note for note in notes)
