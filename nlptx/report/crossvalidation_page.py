@@ -70,7 +70,7 @@ def write_crossvalidation_page(
     for figure, of_all in zip(context["figures"], pooled, strict=True):
         if (name := _MEANS.get(figure["name"])) is not None:
             each, title = spread[name], "accuracy" if name == "accuracy" else figure["name"]
-            interval = f"95\u00a0% interval {_shown(name, each.low)} to {_shown(name, each.high)}"
+            interval = f"95% interval {_shown(name, each.low)} to {_shown(name, each.high)}"
             figure |= {"name": f"mean {title}", "value": _shown(name, each.mean), "note": interval}
         elif figure["name"] in _POOLED and others:
             figure |= {"value": of_all["value"], "note": f"from the predictions of all seeds; {of_all['note']}"}
@@ -113,7 +113,8 @@ def _report_of_all(first: LabelledPredictions, others: Sequence[LabelledPredicti
         probabilities=np.concatenate([part.probabilities for part in parts]),
         confidence=confidence,
     )
-    floor = calibration_noise_floor(confidence, repeats=len(parts))
+    texts = [document.text for document in together.documents]
+    floor = calibration_noise_floor(confidence, repeats=len(texts) / len(set(texts)) if others else 1)
     return replace(evaluate_predictions(together), ece_floor=floor)
 
 
@@ -129,4 +130,4 @@ def _folds(result: CrossValidation) -> Folds:
 
 
 def _shown(name: str, value: float) -> str:
-    return f"{100 * value:.1f}\u00a0%" if name in ("accuracy", "ece") else f"{value:.4f}"
+    return f"{100 * value:.1f}%" if name in ("accuracy", "ece") else f"{value:.4f}"

@@ -175,13 +175,13 @@ def main_figures(report: Report | LabelSetReport) -> list[dict[str, str]]:
     multi_label = isinstance(report, LabelSetReport)
     floor = (
         f"a perfectly calibrated model: {_percent(report.ece_floor.mean, 2)} on average, and below"
-        f" {_percent(report.ece_floor.percentile_95, 2)} in 95\u00a0% of samples"
+        f" {_percent(report.ece_floor.percentile_95, 2)} in 95% of samples"
     )
     rows = [
         (
             "all labels right" if multi_label else "accuracy",
             _percent(report.accuracy),
-            f"95\u00a0% interval {_percent(low)} to {_percent(high)}",
+            f"95% interval {_percent(low)} to {_percent(high)}",
         )
     ]
     if isinstance(report, LabelSetReport):
@@ -198,7 +198,7 @@ def main_figures(report: Report | LabelSetReport) -> list[dict[str, str]]:
 
 
 def _percent(value: float, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f}\u00a0%"
+    return f"{100 * value:.{digits}f}%"
 
 
 def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:

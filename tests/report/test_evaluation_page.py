@@ -32,8 +32,8 @@ def test_the_page_has_all_parts(report, work):
     page = page_of(report / "report.html")
     shown = page.text()
     found = call("evaluate", report / "data.tsv", "-m", work / "kinds.npz", "--json", "-j", "1").json
-    assert f"{100 * found['accuracy']:.1f}\u00a0%" in shown
-    for number in (f"{found['macro_f1']:.4f}", f"{found['log_loss']:.4f}", f"{100 * found['ece']:.2f}\u00a0%"):
+    assert f"{100 * found['accuracy']:.1f}%" in shown
+    for number in (f"{found['macro_f1']:.4f}", f"{found['log_loss']:.4f}", f"{100 * found['ece']:.2f}%"):
         assert number in shown
     titles = [text for _, text in page.find("h2")]
     assert titles == [

@@ -94,10 +94,10 @@ def test_the_cross_validation_has_folds_and_figures_out_of_fold(validated):
     assert titles[:2] == ["Folds", "Labels"]
     for fold in found["folds"]:
         assert f"{fold['log_loss']:.4f}" in page.text()
-    assert f"{100 * found['interval'][0]:.1f}\u00a0%" in page.text()
+    assert f"{100 * found['interval'][0]:.1f}%" in page.text()
     ((_, tiles),) = page.find("dl", class_="figures")
     for name, value in (
-        ("accuracy", f"{100 * found['accuracy']:.1f}\u00a0%"),
+        ("accuracy", f"{100 * found['accuracy']:.1f}%"),
         ("macro-F1", f"{found['macro_f1']:.4f}"),
     ):
         assert f"mean {name}{value}" in tiles
@@ -106,7 +106,7 @@ def test_the_cross_validation_has_folds_and_figures_out_of_fold(validated):
     error = calibration_error(together.confidence, together.correct)
     of_first = calibration_error(together.confidence[:60], together.correct[:60])
     assert f"{100 * error:.2f}" != f"{100 * of_first:.2f}"
-    assert f"calibration error{100 * error:.2f}\u00a0% from the predictions of all seeds; a perfectly" in tiles
+    assert f"calibration error{100 * error:.2f}% from the predictions of all seeds; a perfectly" in tiles
     matrix = [int(text.replace(",", "")) for _, text in page.find("b")[6:10]]
     assert sum(matrix) == 60
     command = page.find("pre")[0][1].split()
