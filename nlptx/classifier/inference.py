@@ -27,6 +27,9 @@ SPAN = 1 << 14
 # because layer norm turns an infinite variance into outputs of 0. Trained weights are far smaller than this maximum,
 # but a file may contain any weights.
 _MAX_WEIGHT = 1e4
+# Maximum number of values in the pooled vectors of the texts that are processed together. With `pool=flatten`, the
+# vector of a text has as many values as all word vectors of a window.
+_MAX_POOLED = 1 << 22
 
 
 class TrainedNetwork(Protocol):
@@ -105,6 +108,10 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     text. The outputs for a text are bit for bit the same, whatever the other texts are.
     """
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
+    at_a_time = max(1, _MAX_POOLED // network.pool.width)
+    if len(encoded) > at_a_time:
+        parts_of = (encoded[first : first + at_a_time] for first in range(0, len(encoded), at_a_time))
+        return np.concatenate([infer(model, part) for part in parts_of])
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
     ids = np.concatenate(encoded)
     ngrams, text_features = np.empty((len(ids), 0), np.int32), None

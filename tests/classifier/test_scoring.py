@@ -306,3 +306,11 @@ def test_long_texts_from_an_iterator_are_scored_in_small_groups():
     assert sizes == [5, 5, 2]
     assert [len(texts) for _, texts in scoring._in_groups(((None, "x") for _ in range(5)), 2)] == [2, 2, 1]
     assert not list(scoring._in_groups([], 2))
+
+
+def test_wide_pooled_vectors_are_computed_for_a_few_texts_at_a_time(monkeypatch):
+    texts = make_reviews(40)[0]
+    model = small_fit(pool="flatten", long_texts="head")
+    expected = model.predict_proba(texts, 1)
+    monkeypatch.setattr(inference, "_MAX_POOLED", 3 * model.network.pool.width)
+    assert_array_equal(model.predict_proba(texts, 1), expected)
