@@ -110,8 +110,8 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     at_a_time = max(1, _MAX_POOLED // network.pool.width)
     if len(encoded) > at_a_time:
-        parts_of = (encoded[first : first + at_a_time] for first in range(0, len(encoded), at_a_time))
-        return np.concatenate([infer(model, part) for part in parts_of])
+        groups = (encoded[first : first + at_a_time] for first in range(0, len(encoded), at_a_time))
+        return np.concatenate([infer(model, group) for group in groups])
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
     ids = np.concatenate(encoded)
     ngrams, text_features = np.empty((len(ids), 0), np.int32), None
