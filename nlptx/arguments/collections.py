@@ -73,7 +73,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
     count = dimensions(values)
-    if count != 1 and hasattr(values, "shape"):  # lists have no shape
+    if count > 1 or (count == 0 and isinstance(getattr(values, "ndim", None), int)):
         hint = f"Pass one column. {SEVERAL_LABELS_HINT if 'labels' in content else ''}".strip()
         raise InputTypeError(
             f"`{name}` is a {type_name(values)} with {count} dimensions; {expected}",

@@ -84,8 +84,10 @@ def with_type(value: Any) -> str:
 
 def dimensions(value: Any) -> int:
     """Return the number of dimensions of an array, a column or a table; 0 for any other value."""
-    shape = getattr(value, "shape", ())  # tables of polars and pyarrow have no attribute `ndim`
-    return int(getattr(value, "ndim", len(shape) if isinstance(shape, tuple) else 0))
+    count, shape = getattr(value, "ndim", None), getattr(value, "shape", None)
+    if isinstance(count, int):
+        return count
+    return len(shape) if isinstance(shape, tuple) else 0  # tables of polars and pyarrow have no attribute `ndim`
 
 
 def type_name(value: Any) -> str:

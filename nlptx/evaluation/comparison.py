@@ -94,18 +94,20 @@ def compare_predictions(
     observed = measures(np.asarray(stacked.sum(axis=0)).reshape(1, -1)).reshape(models, -1)
     drawn = resample(stacked, measures, groups, resamples).reshape(-1, models, observed.shape[1])
     p_values = [accuracy_p_value(predictions[0], other, groups) for other in predictions[1:]]
-    loss_p_values = [
-        log_loss_p_value(values[0][:, 2], values[index][:, 2], drawn[:, index, 2] - drawn[:, 0, 2], groups)
+    loss_p_values = {
+        index: log_loss_p_value(values[0][:, 2], values[index][:, 2], drawn[:, index, 2] - drawn[:, 0, 2], groups)
         for index in range(1, models)
-    ]
+        if predictions[0].probabilities is not None and predictions[index].probabilities is not None
+    }
+    corrected = dict(zip(loss_p_values, holm(list(loss_p_values.values())), strict=True))
     pairs = []
-    tests = zip(p_values, holm(p_values), holm(loss_p_values), strict=True)
-    for index, of_pair in enumerate(tests, start=1):
+    for index, (p_value, corrected_p_value) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
         differences = [
             Difference(float(value), *percentile_interval(samples))
             for value, samples in zip(observed[index] - observed[0], (drawn[:, index] - drawn[:, 0]).T, strict=True)
         ]
         level = LEVEL / len(p_values) if groups is None else None
+        of_pair = p_value, corrected_p_value, corrected.get(index)
         pairs.append(make_pair(predictions[0], predictions[index], differences, of_pair, level))
     texts = texts_of_seeds(predictions[0].documents)
     repeats = 1 if texts is None else len(texts) / len(set(texts))

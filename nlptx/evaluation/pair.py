@@ -94,7 +94,7 @@ def make_pair(
     first: LabelledPredictions,
     second: LabelledPredictions,
     differences: Sequence[Difference],
-    p_values: tuple[float, float, float],
+    p_values: tuple[float, float, float | None],
     level: float | None,
 ) -> Pair:
     """Return the comparison of two models.
@@ -103,25 +103,25 @@ def make_pair(
         first: predictions of the first model.
         second: predictions of the second model.
         differences: differences in accuracy, macro-F1 and log-loss.
-        p_values: p-value for the accuracies, the same p-value corrected, and the corrected p-value for the log-losses.
+        p_values: p-value for the accuracies, the same p-value corrected, and the corrected p-value for the log-losses;
+            None unless both models have probabilities.
         level: significance level, or None if the texts are in groups.
     """
     accuracy, macro_f1, log_loss = differences
     p_value, corrected, of_losses = p_values
-    has_losses = first.probabilities is not None and second.probabilities is not None
     discordant = float((first.correct != second.correct).mean())
     return Pair(
         first.source,
         second.source,
         accuracy,
         macro_f1,
-        log_loss if has_losses else None,
+        None if of_losses is None else log_loss,
         both=int((first.correct & second.correct).sum()),
         only_first=int((first.correct & ~second.correct).sum()),
         only_second=int((~first.correct & second.correct).sum()),
         neither=int((~first.correct & ~second.correct).sum()),
         p_value=p_value,
         corrected_p_value=corrected,
-        log_loss_p_value=of_losses if has_losses else None,
+        log_loss_p_value=of_losses,
         texts_needed=None if level is None else texts_needed(discordant, accuracy.value, level),
     )

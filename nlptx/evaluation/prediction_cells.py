@@ -17,6 +17,7 @@ PROBABILITY_PREFIX = "prob_"
 _NO_ANSWER = ("", NO_LABEL)
 # The sum of the probabilities of a text may differ from 1 by this much, or by more if rounding explains it.
 _TOLERANCE = 0.01
+_MAX_DECIMALS = 5
 # A difference of at most this much between the sum of the probabilities and 1 is not reported.
 _EXACT = 1e-5
 
@@ -90,7 +91,7 @@ def read_probabilities(
         return result
     sums = result.sum(axis=1)
     off = np.abs(sums - 1)
-    if (wrong := np.flatnonzero((off > _rounding_error(result)) | (sums == 0))).size:
+    if (wrong := np.flatnonzero((off > _rounding_errors(result)) | (sums == 0))).size:
         row = int(wrong[0])
         raise DataError(
             f"the probabilities sum to {sums[row]:.4g}; expected 1",
@@ -107,11 +108,16 @@ def read_probabilities(
     return result / sums[:, None]
 
 
-def _rounding_error(probabilities: NDArray[np.float64]) -> float:
-    """Return by how much the sums of rounded probabilities (texts, columns) may differ from 1."""
-    columns = probabilities.shape[1]
-    decimals = next((count for count in (2, 3) if np.allclose(probabilities, probabilities.round(count), 0, 1e-9)), 4)
-    return max(_TOLERANCE, 0.5 * 10.0**-decimals * columns) + 1e-9
+def _rounding_errors(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much the sum of each text's rounded probabilities (texts, columns) may differ from 1, (texts,).
+
+    A probability with d decimals was rounded by at most half of 10^-d. Probabilities with more than _MAX_DECIMALS
+    decimals are considered exact, and those with one decimal could have had two.
+    """
+    errors = np.zeros_like(probabilities)
+    for decimals in range(_MAX_DECIMALS, 1, -1):
+        errors[np.abs(probabilities - probabilities.round(decimals)) < 1e-9] = 0.5 * 10.0**-decimals
+    return np.maximum(errors.sum(axis=1), _TOLERANCE) + 1e-9
 
 
 def read_label_probabilities(

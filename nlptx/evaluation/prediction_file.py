@@ -31,13 +31,19 @@ from nlptx.corpus.read_options import ReadOptions
 from nlptx.errors import DataError
 from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_spellings import match_labels
-from nlptx.evaluation.label_union import unite_labels
+from nlptx.evaluation.label_union import note_spellings, unite_labels
 from nlptx.evaluation.labelled_data import LabelledData
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.prediction_cells import read_label_probabilities, read_probability
 from nlptx.evaluation.prediction_checks import check_common_label, check_true_labels
 from nlptx.evaluation.table_columns import PredictionCells, newest_column, predicted_column, read_cells
-from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_left_out, without_missing
+from nlptx.evaluation.text_matching import (
+    match_rows,
+    repeated_for_seeds,
+    without_left_out,
+    without_missing,
+    without_quotes,
+)
 
 
 def read_predictions(
@@ -81,7 +87,7 @@ def read_predictions(
     if not documents:
         raise DataError("the table has no rows", where=path)
     if data is not None:
-        documents = without_left_out(documents, data)
+        documents = without_left_out(without_quotes(documents, data), data)
         if not complete:
             data = without_missing(data, documents, on_note)
         data = repeated_for_seeds(data, len(documents))
@@ -190,12 +196,12 @@ def _true_and_predicted(
     ]
     predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = {old: new for old, new in reading.label_map.items() if new}  # an empty NEW removes only true labels
-    replaced = set()
-    for label in predicted_labels - label_map.keys() - before:
-        # The table may spell a label in another way than the data, such as 1.0 instead of 1.
-        if spelling := match_labels([label], list(label_map)):
-            label_map[label] = label_map[spelling[label]]
-            replaced.add(spelling[label])
+    # The table may spell labels in another way than the data, such as 1.0 instead of 1.
+    others = sorted({*label_map, *before} if data is None else {*label_map, *before, *chain(*true)})
+    found = {label: match_labels([label], others) for label in sorted(predicted_labels.difference(others))}
+    spelling = {label: match[label] for label, match in found.items() if match and match[label] in label_map}
+    note_spellings(spelling, path, on_note)
+    label_map |= {label: label_map[old] for label, old in spelling.items()}
     if predicted_labels <= {*chain(*true), *label_map.values()}:
         if predicted_labels & label_map.keys():
             on_note(
@@ -204,7 +210,12 @@ def _true_and_predicted(
             )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]
-    return true, named, map_labels(cells.probability_columns, label_map), predicted_labels | before | replaced
+    return (
+        true,
+        named,
+        map_labels(cells.probability_columns, label_map),
+        predicted_labels | before | {*spelling.values()},
+    )
 
 
 def _confidence(

@@ -24,10 +24,9 @@ def match_rows(
 ) -> list[int]:
     """Return, for each expected document, the index in ``candidates`` of the document with the same text.
 
-    Texts are the same if they differ only in white space, or in the quote that ``predict --csv-safe`` inserts. If a
-    text occurs more than once, documents with the same label are matched to each other first, in order; the remaining
-    documents are then matched in order. If ``expected`` repeats all texts for several seeds, the rows of ``candidates``
-    are reused for each seed.
+    Texts are the same if they differ only in white space. If a text occurs more than once, documents with the same
+    label are matched to each other first, in order; the remaining documents are then matched in order. If ``expected``
+    repeats all texts for several seeds, the rows of ``candidates`` are reused for each seed.
 
     Args:
         candidates: documents to choose from.
@@ -84,6 +83,21 @@ def _unmatched(
             " can be compared without naming the labelled texts."
         )
     return DataError(f"{message} ({len(candidates):,} rows here, {len(expected):,} there)", where=where, hint=hint)
+
+
+def without_quotes(documents: list[Document], data: LabelledData) -> list[Document]:
+    """Return the rows of a table without the quotes that ``predict --csv-safe`` has inserted before texts of the data.
+
+    A quote is removed only if the data contains the text without the quote, but not the text with the quote.
+    """
+    known = {_key(document) for document in data.documents} | {_normalized(text) for text in data.left_out}
+
+    def plain(document: Document) -> Document:
+        text = _CSV_SAFE.sub("", document.text)
+        is_quoted = text != document.text and _key(document) not in known and _normalized(text) in known
+        return document._replace(text=text) if is_quoted else document
+
+    return [plain(document) for document in documents]
 
 
 def without_left_out(documents: list[Document], data: LabelledData) -> list[Document]:
@@ -158,5 +172,4 @@ def _key(document: Document) -> str:
 
 
 def _normalized(text: str) -> str:
-    """Return a text without repeated white space, and without the quote that ``predict --csv-safe`` inserts."""
-    return " ".join(_CSV_SAFE.sub("", text).split())
+    return " ".join(text.split())

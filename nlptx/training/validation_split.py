@@ -21,7 +21,8 @@ def hold_out(
 ) -> NDArray[np.bool_]:
     """Choose the validation texts; return one boolean per text, True if the text is held out.
 
-    Texts count as copies if they differ only in words that the model will not know, such as numbers that occur once.
+    Texts count as copies if they differ only in words that the model will not know, such as numbers that occur once, or
+    in words that it does not read, because the texts are too long.
 
     Args:
         stream: tokens of the texts.
@@ -31,14 +32,25 @@ def hold_out(
         seed: seed for all random numbers of the training run.
     """
     fraction = min(settings.valid_share, settings.valid_max / len(targets))
-    counts = stream.counts()
-    min_count = minimum_count(settings, known, counts)
-    can_be_known = np.zeros(len(stream.word_counts), bool)
-    for word, number in stream.word_ids.items():
-        can_be_known[number] = (min_count and counts[word] >= min_count) or as_text(word) in known.index
-    documents = (ids[can_be_known[ids]] for ids in stream.documents())
-    first = first_copies(documents, stream.word_ids.get(SHOUTED.encode()))
-    rng = generator(seed, Stream.SPLIT)
+    first = _first_copies(stream, known, stream.counts(), settings)
     held_out = np.zeros(len(targets), bool)
-    held_out[stratified_split(strata(targets, fraction), fraction, rng, first)[1]] = True
+    held_out[stratified_split(strata(targets, fraction), fraction, generator(seed, Stream.SPLIT), first)[1]] = True
+    if held_out.any():
+        # Words that occur only in held-out texts stay unknown too. If a held-out text is a copy of a training text
+        # because of that, it becomes a training text.
+        first = _first_copies(stream, known, stream.counts_in(~held_out), settings)
+        held_out &= ~np.isin(first, first[~held_out])
     return held_out
+
+
+def _first_copies(
+    stream: TokenStream, known: Vocabulary, counts: dict[bytes, int], settings: TrainSettings
+) -> NDArray[np.int64]:
+    """Return the first copy of each text, (texts,), given the counts that determine which words will be known."""
+    min_count = minimum_count(settings, known, counts)
+    is_known = np.zeros(len(stream.word_counts), bool)
+    for word, number in stream.word_ids.items():
+        is_frequent = min_count > 0 and counts.get(word, 0) >= min_count
+        is_known[number] = is_frequent or as_text(word) in known.index
+    documents = (ids[is_known[ids]][: settings.max_tokens] for ids in stream.documents())
+    return first_copies(documents, stream.word_ids.get(SHOUTED.encode()))

@@ -57,6 +57,10 @@ def test_an_estimator_instead_of_its_model_gets_a_hint():
     assert caught.value.hint == ""
 
 
+def test_classes_have_no_dimensions():
+    assert [values.dimensions(value) for value in (pd.Series, np.ndarray, [1], np.zeros((2, 3)))] == [0, 0, 0, 2]
+
+
 @pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.ma.masked])
 def test_missing_values(value):
     assert values.is_missing(value)

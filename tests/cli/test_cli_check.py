@@ -426,5 +426,12 @@ def test_tables_are_written_even_if_nobody_reads_the_report(data, tmp_path):
     assert (tmp_path / "rows.tsv").read_text().count("\n") > 1
 
 
+def test_the_report_is_printed_even_if_a_table_cannot_be_written(data, tmp_path):
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    result = shell("nlptx check data.tsv --bad-rows full.csv", cwd=tmp_path, code=1)
+    assert "profile" in result.text
+    assert "full.csv" in result.stderr
+
+
 def test_rows_without_a_label_need_skip_bad_in_training(data):
     assert "then train with --exclude and --skip-bad" in call("check", "data.tsv", "--bad-rows", "rows.tsv").stderr

@@ -177,6 +177,14 @@ def test_the_p_value_of_the_log_losses():
     assert same.log_loss_p_value == 1
 
 
+def test_models_without_probabilities_do_not_change_the_p_values_of_log_losses():
+    predictions, group = random_losses(60, 12, 3)
+    without = [replace(each, source=each.source + "2", probabilities=None, confidence=None) for each in predictions]
+    alone = compare_predictions(predictions, group, resamples=100).pairs[0]
+    pairs = compare_predictions([*predictions, *without], group, resamples=100).pairs
+    assert [pair.log_loss_p_value for pair in pairs] == [alone.log_loss_p_value, None, None]
+
+
 def test_the_verdict_names_models_that_are_correct_equally_often():
     first, second = made("A", [0, 1, 1], [0, 1, 0]), made("B", [0, 1, 1], [0, 0, 1])
     pair = compare_predictions([first, second], resamples=100).pairs[0]

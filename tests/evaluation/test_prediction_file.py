@@ -265,6 +265,19 @@ def test_the_label_map_replaces_predicted_labels_in_another_spelling(tmp_path, p
     assert found.correct.all()
 
 
+def test_the_label_map_leaves_a_spelling_alone_that_may_belong_to_another_label(tmp_path):
+    path = written(tmp_path, "text,label,predicted\na,US,US\nb,us,Us\nc,x,x\n")
+    found = read_predictions(path, ReadOptions(label_map={"US": "country"}))
+    assert found.label_names == ["country", "us", "x"]
+    assert found.correct.all()
+
+
+def test_a_quote_before_a_formula_is_removed_only_if_the_data_lacks_it(tmp_path):
+    data = read_labelled([written(tmp_path, "text,label\n- fine,a\n'- fine,b\n=1,a\n", "data.csv")], ReadOptions())
+    table = written(tmp_path, "text,predicted\n'=1,a\n'- fine,b\n- fine,a\n")
+    assert read_predictions(table, data=data).correct.all()
+
+
 def test_the_label_map_may_concern_only_the_data(tmp_path):
     reading = ReadOptions(label_map={"0": "neg", "1": "pos"})
     data = read_labelled([written(tmp_path, "text,label\nx,1\ny,0\n", "data.csv")], reading)
@@ -357,6 +370,17 @@ def test_rounded_probabilities_are_normalised(tmp_path):
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
     assert len(notes) == 1
     assert "1 text do not" in notes[0]
+
+
+@pytest.mark.parametrize("digits", [".2g", ".3g", ".2f", ".4f"])
+def test_any_rounding_is_accepted(tmp_path, digits):
+    scores = np.random.default_rng(0).normal(0, 2, (60, 10))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    columns = ",".join(f"prob_l{number}" for number in range(10))
+    rows = "".join(f"x{n},l0," + ",".join(format(p, digits) for p in row) + "\n" for n, row in enumerate(probabilities))
+    found = read_predictions(written(tmp_path, f"text,label,{columns}\n{rows}"))
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+    np.testing.assert_allclose(found.probabilities, probabilities, atol=0.02)
 
 
 @pytest.mark.parametrize(

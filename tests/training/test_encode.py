@@ -133,3 +133,24 @@ def test_before_training_from_a_model_validation_texts_are_also_read_with_its_wo
     for ids, read in zip(encoded.valid_before.ids, expected, strict=True):
         assert_array_equal(ids, read[read >= 0])
     assert encode(given, start, settings, make_context()).valid_before is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        ({"attention_window": 6, "long_texts": "head"}, lambda number: f"tail{number}"),
+        # Each number occurs twice. If both texts with a number are held out, the number stays unknown.
+        ({"new_word_min_count": 2}, lambda number: f"case{number // 2}" if number % 3 else ""),
+    ],
+    ids=["long texts", "words of held-out texts"],
+)
+def test_no_held_out_text_is_read_like_a_training_text(settings, more):
+    texts, labels = make_reviews(30)
+    rows = np.random.default_rng(1).permutation(90)
+    texts = [f"{texts[n % 30]} {more(n)}" for n in rows]
+    given = LabelledTexts.of(texts, [labels[n % 30] for n in rows], None, ())
+    settings = resolve_loss(TrainSettings(valid_share=0.3, **settings), None, None)
+    encoded = encode(given, small_embeddings(), settings, make_context())
+    read = [{tuple(ids) for ids in part.ids} for part in (encoded.train, encoded.valid)]
+    assert len(encoded.valid.ids) > 5
+    assert not read[0] & read[1]

@@ -25,7 +25,7 @@ from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
 from nlptx.data_quality.kinds import KINDS
-from nlptx.errors import QualityGateError
+from nlptx.errors import OutputError, QualityGateError
 from nlptx.runtime.resources import cost
 from nlptx.settings import SIMILARITY
 
@@ -189,11 +189,14 @@ def check(
             predict_texts = None if given_model is None else partial(given_model.predict, workers=workers)
             suggested = suggest_texts(rows, unlabelled_rows, suggest, workers, predict_texts)
     candidates = rows if unlabelled_rows is None else rows.followed_by(unlabelled_rows)
-    notes = []
-    if bad_rows is not None:
-        notes.append(write_bad_rows(bad_rows, result))
-    if to_label is not None and suggested is not None:
-        notes.append(write_to_label(to_label, candidates, suggested, reading))
+    notes, failure = [], None
+    try:
+        if bad_rows is not None:
+            notes.append(write_bad_rows(bad_rows, result))
+        if to_label is not None and suggested is not None:
+            notes.append(write_to_label(to_label, candidates, suggested, reading))
+    except OutputError as error:
+        failure = error  # raised after the report was printed
     if common.json:
         spent = cost(time.perf_counter() - started)
         print_json(
@@ -209,6 +212,8 @@ def check(
         draw_suggested(suggested, candidates, common.reporter)
     for text in notes:
         note(text)
+    if failure is not None:
+        raise failure
     _check_faults(result, fail_on)
 
 

@@ -25,7 +25,7 @@ from nlptx.cli.steps.quality_gate import check_accuracy
 from nlptx.cli.steps.seen_data import SEEN, seen_in
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.errors import CorruptError, DataError
+from nlptx.errors import CorruptError, DataError, OutputError
 from nlptx.runtime.resources import cost
 
 # End of the note about texts without a known word: how these texts are treated.
@@ -187,25 +187,29 @@ def evaluate(
     groups = {column: accuracy_by_group(values[answered].tolist(), kept.correct) for column, values in columns.items()}
     seen = seen_in(classifier, labelled)
     subject = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
-    if plot is not None:
-        plot_evaluation(curve, kept.confidence, kept.correct, plot)
-    if report is not None:
-        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
+    failure = None
+    try:
+        if plot is not None:
+            plot_evaluation(curve, kept.confidence, kept.correct, plot)
+        if report is not None:
+            from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
-        evaluation = Evaluation(
-            predictions,
-            measured,
-            data,
-            labelled.sha256,
-            classifier,
-            answered,
-            groups,
-            notes,
-            this_command(),
-        )
-        with Workers(common.jobs, processes=True) as workers:
-            write_evaluation_page(report, evaluation, workers)
+            notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
+            evaluation = Evaluation(
+                predictions,
+                measured,
+                data,
+                labelled.sha256,
+                classifier,
+                answered,
+                groups,
+                notes,
+                this_command(),
+            )
+            with Workers(common.jobs, processes=True) as workers:
+                write_evaluation_page(report, evaluation, workers)
+    except OutputError as error:
+        failure = error  # raised after the report was printed
     if common.json:
         about_data = {
             "unknown_texts": known_words.unknown,
@@ -230,10 +234,12 @@ def evaluate(
         draw_report(subject, measured, known_words.unknown, common.reporter)
         draw_groups(groups, common.reporter)
         draw_coverage(curve, common.reporter)
-    if report is not None:
+    if report is not None and failure is None:
         common.reporter.note(f"report -> {report}")
     for note in known_words.notes(_UNKNOWN):
         common.reporter.note(note)
     if seen:
         common.reporter.note(SEEN[seen])
+    if failure is not None:
+        raise failure
     check_accuracy(measured.accuracy, min_accuracy)

@@ -33,7 +33,8 @@ def check_labelled_data(training: TrainingTexts, names: Sequence[str], separator
             where = position
             check_usable([label])
         where, hint = first_name(names), "In a table, `label_column` names the column that contains the labels."
-        check_at_least_two(training.first_rows)
+        weights = [1.0] * len(training.labels) if training.weights is None else training.weights
+        check_at_least_two(str(label) for label, weight in zip(training.labels, weights, strict=True) if weight)
     except LabelError as error:
         error.where, error.hint = where, error.hint or hint
         raise
