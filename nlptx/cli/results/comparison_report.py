@@ -84,7 +84,7 @@ def _candidate(candidate: ModelQuality) -> tuple[str, ...]:
 
 
 def _range(difference: Difference, scale: float = 1, digits: int = 4) -> str:
-    return f"{scale * difference.low:+.{digits}f} to {scale * difference.high:+.{digits}f}"
+    return f"{scale * difference.low:+z.{digits}f} to {scale * difference.high:+z.{digits}f}"
 
 
 def _test(comparison: Comparison) -> str:
