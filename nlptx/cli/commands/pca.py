@@ -58,7 +58,8 @@ def pca(
     iteration multiplies always stay in memory; by default, they take up to 56 bytes per word and component, in addition
     to about 100 MB for the program. The table of the principal components shows the first ones and the last one. The
     residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n and X is the n by n matrix of
-    transformed counts.
+    transformed counts. The columns of X are not centred, so the word vectors are those of a truncated singular value
+    decomposition of X, up to their scale. --block 1 --degree 1 is the textbook form of power iteration.
     """
     check_names(counts)
     stage = StageRun(common, output, [counts], text_allowed=True)
