@@ -105,3 +105,10 @@ def test_options_from_variables_and_settings_files_are_not_noted(here, monkeypat
     assert NOTE not in call(*words).stderr
     monkeypatch.setenv("NLPTX_PREDICT_TEXT_COLUMN", "Review")
     assert NOTE not in call("predict", stdin="I loved it\n").stderr
+
+
+def test_a_file_that_is_refused_because_it_is_not_text_gets_no_advice_to_read_it_as_a_table(here):
+    (here / "table.tsv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(range(100)))
+    result = call("predict", "table.tsv.zst", "--text-column", "text", code=3)
+    assert NOTE not in result.stderr
+    assert "Zstandard" in result.stderr

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import click
 
 from nlptx.cli.options.precedence import is_on_command_line
+from nlptx.corpus.compression import is_compressed
+from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import first_name, input_format, is_archive
 
@@ -56,7 +59,18 @@ def note_repeated_inputs(on_note: Callable[[str], None], inputs: Sequence[str]) 
 
 
 def _kind(path: str, format: str) -> str | None:
-    """Return _TEXT or _TABLE for a file or standard input; None for folders, archives and paths that do not exist."""
+    """Return _TEXT or _TABLE for a file or standard input.
+
+    Return None for folders, archives, paths that do not exist, and files that are refused because they are not text.
+    """
     if path != "-" and (os.path.isdir(path) or not os.path.exists(path) or is_archive(path)):
         return None
-    return _TEXT if input_format(path, ReadOptions(format=format)) == "text" else _TABLE
+    if input_format(path, ReadOptions(format=format)) != "text":
+        return _TABLE
+    return None if os.path.isfile(path) and not is_compressed(path) and _is_binary(path) else _TEXT
+
+
+def _is_binary(path: str) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        return not_text(file.read(HEAD)) is not None
+    return False
