@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 

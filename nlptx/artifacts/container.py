@@ -18,12 +18,11 @@ import sys
 import zipfile
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 
-from nlptx.artifacts.header import FORMAT as FORMAT
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.header import parse_header
 from nlptx.artifacts.kinds import check_kind, described
 from nlptx.artifacts.npy import DTYPES, read_array, write_array
@@ -32,8 +31,6 @@ from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.memory_budget import MemoryBudget
 from nlptx.io.paths import FilePath, file_name
-from nlptx.settings import SEED
-from nlptx.version import __version__
 
 T = TypeVar("T")
 STDIN = "-"
@@ -44,47 +41,6 @@ _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.
 _PART = 8 << 20
-
-
-@dataclass(frozen=True)
-class Artifact:
-    """The output of one stage and the input of the next.
-
-    Args:
-        kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
-        settings: value of every setting of the stage, by name.
-        arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
-            :class:`GrowingArray` or a :class:`StoredArray`.
-        made_from: header of the artifact from which this artifact was made, or None.
-        details: further JSON values, such as digests, labels or history, depending on ``kind``.
-        seed: random seed of the stage.
-        version: nlptx version that wrote the artifact.
-    """
-
-    kind: str
-    settings: dict[str, Any]
-    arrays: dict[str, Any]
-    made_from: dict[str, Any] | None
-    details: dict[str, Any]
-    seed: int = SEED
-    version: str = __version__
-
-    def __repr__(self) -> str:
-        return f"<Artifact: {self.kind}, {len(self.arrays)} arrays, written by nlptx {self.version}>"
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """The JSON header, as it is stored in the file."""
-        return {
-            "format": FORMAT,
-            "kind": self.kind,
-            "nlptx": self.version,
-            "seed": self.seed,
-            "settings": self.settings,
-            "details": self.details,
-            "arrays": sorted(self.arrays),
-            "made_from": self.made_from,
-        }
 
 
 def write(path: FilePath, artifact: Artifact, *, durable: bool = True) -> None:

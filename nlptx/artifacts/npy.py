@@ -27,7 +27,7 @@ _NPY = re.compile(
 
 
 class ArrayInFile(Protocol):
-    """Interface of one-dimensional arrays that are copied in parts, because they may be too large for memory."""
+    """A one-dimensional array that may be too large for memory, so it is written part by part."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, NetworkSettings, PcaSettings, Settings, TrainSettings, stored_value

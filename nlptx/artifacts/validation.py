@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.errors import CorruptError, DataError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer

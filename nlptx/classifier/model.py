@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.arguments.collections import iterate_texts
-from nlptx.artifacts.container import Artifact, load, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import load, write
 from nlptx.classifier.abstention import check_abstain, find_threshold
 from nlptx.classifier.decision import Answer, Decision, SingleLabelDecision
 from nlptx.classifier.inference import can_overflow, infer

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
-from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabulary, require_array
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import MultiLabelDecision

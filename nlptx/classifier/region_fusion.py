@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.classifier.inference import are_too_large
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, read_region_classifier, region_arrays, region_outputs_without_each

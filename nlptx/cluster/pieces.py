@@ -12,7 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact, build, read, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import build, read, write
 from nlptx.artifacts.validation import require_array
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.io.memory_budget import GrowingArray

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.validation import read_vocabulary, require_array
 from nlptx.cooccurrence.counts_artifact import index_type
 from nlptx.errors import CorruptError, DataError

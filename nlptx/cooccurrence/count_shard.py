@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nlptx.artifacts.container import Artifact, build, read
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import build, read
 from nlptx.cooccurrence.count import count_vocabulary_pairs, read_stream, vocabulary_ids_of
 from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.parts import PAIRS, WORDS, TokenPart, WordList, check_complete, shard_details

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.io.memory_budget import GrowingArray

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from nlptx.arguments.collections import iterate_texts
 from nlptx.arguments.values import check_natural, check_settings, with_type
-from nlptx.artifacts.container import Artifact, load, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import load, write
 from nlptx.artifacts.validation import checked_before_saving
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus

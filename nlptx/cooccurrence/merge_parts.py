@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from nlptx.artifacts.container import Artifact, build, read
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import build, read
 from nlptx.cooccurrence.count import add_partial, choose_vocabulary, count_stream, stream_details, sum_partials
 from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.matrix import Cooccurrence

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.artifacts.validation import read_vocabulary, require_array
 from nlptx.corpus.shard import Shard

@@ -8,7 +8,8 @@ from typing import Any
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact, build, read
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import build, read
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
 from nlptx.cooccurrence.counts_artifact import KIND, Counts, index_type, matrix_artifact

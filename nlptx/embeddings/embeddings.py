@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.arguments.values import check_natural, check_text
-from nlptx.artifacts.container import Artifact, load, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import load, write
 from nlptx.artifacts.validation import checked_before_saving, read_tokenizer, read_vocabulary, require_array
 from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import is_text_file, read_word2vec, write_word2vec

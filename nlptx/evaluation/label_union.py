@@ -37,13 +37,17 @@ def unite_labels(
     if as_true is not None and (as_predicted is None or set(as_true.values()) == set(known)):
         spelling |= as_true
     elif as_predicted is not None:
-        # The predicted labels that equal a true label get its spelling. If several true labels equal the same predicted
-        # label, they get its spelling instead.
+        # Every true label is predicted, but some predicted labels are not true labels. They must not prevent the others
+        # from being matched.
         used = sorted(set(as_predicted.values()))
-        of_used = {written: label for label, written in as_predicted.items()} if len(used) == len(known) else {}
-        matched = {label: _single_match(label, used) for label in others}
-        spelling |= {label: of_used.get(match, match) for label, match in matched.items()}
-        spelling |= {label: of_used.get(written, written) for label, written in as_predicted.items()}
+        if len(used) == len(known):
+            common = {written: label for label, written in as_predicted.items()}
+        else:
+            common = {written: written for written in used}
+        for label in others:
+            match = _single_match(label, used)
+            spelling[label] = common.get(match, match)
+        spelling |= {label: common[written] for label, written in as_predicted.items()}
     else:
         spelling |= {label: _single_match(label, known) for label in others}
     note_spellings(spelling, where, on_note)

@@ -15,7 +15,8 @@ from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
 _NO_ANSWER = ("", NO_LABEL)
-# The sum of the probabilities of a text may differ from 1 by this much, or by more if rounding explains it.
+# The probabilities of a text may sum to a value this far from 1. Larger differences are accepted only if rounding can
+# explain them.
 _TOLERANCE = 0.01
 _MAX_DECIMALS = 5
 # A difference of at most this much between the sum of the probabilities and 1 is not reported.
@@ -109,7 +110,7 @@ def read_probabilities(
 
 
 def _rounding_errors(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the sum of each text's rounded probabilities (texts, columns) may differ from 1, (texts,).
+    """Return the largest difference from 1 that is accepted for the sum of each row of (texts, columns), (texts,).
 
     A probability with d decimals was rounded by at most half of 10^-d. Probabilities with more than _MAX_DECIMALS
     decimals are considered exact, and those with one decimal could have had two.

@@ -14,7 +14,7 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -196,10 +196,8 @@ def _true_and_predicted(
     ]
     predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = {old: new for old, new in reading.label_map.items() if new}  # an empty NEW removes only true labels
-    # The table may spell labels in another way than the data, such as 1.0 instead of 1.
-    others = sorted({*label_map, *before} if data is None else {*label_map, *before, *chain(*true)})
-    found = {label: match_labels([label], others) for label in sorted(predicted_labels.difference(others))}
-    spelling = {label: match[label] for label, match in found.items() if match and match[label] in label_map}
+    in_data = before if data is None else {*before, *chain(*true)}
+    spelling = _other_spellings(predicted_labels, label_map, in_data)
     note_spellings(spelling, path, on_note)
     label_map |= {label: label_map[old] for label, old in spelling.items()}
     if predicted_labels <= {*chain(*true), *label_map.values()}:
@@ -216,6 +214,16 @@ def _true_and_predicted(
         map_labels(cells.probability_columns, label_map),
         predicted_labels | before | {*spelling.values()},
     )
+
+
+def _other_spellings(predicted: set[str], label_map: Mapping[str, str], in_data: set[str]) -> dict[str, str]:
+    """Return the predicted labels that mean a label to replace, but are spelled differently, such as 1.0 instead of 1.
+
+    A predicted label is left out if it may also mean another label of the data.
+    """
+    labels = sorted(label_map.keys() | in_data)
+    matches = {label: match_labels([label], labels) for label in sorted(predicted.difference(labels))}
+    return {label: match[label] for label, match in matches.items() if match and match[label] in label_map}
 
 
 def _confidence(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
-from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.features import NgramFeatures

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.block_floats import float_arrays, read_floats
-from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.key_arrays import key_arrays, read_keys

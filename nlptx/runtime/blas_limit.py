@@ -3,7 +3,7 @@
 The number of BLAS threads is a setting of the process, not of a thread. So if several threads set a limit at the same
 time, the original number must not be restored until the last of these threads has finished. threadpoolctl does not
 support overlapping limits of different threads: version 3.8 and later versions ignore the limits of all threads except
-the first, and earlier versions restore the original number too early. Therefore, this module counts the users of the
+the first, and earlier versions restore the original number too early. Therefore, this module counts the holds on the
 limit.
 """
 
@@ -16,10 +16,10 @@ from functools import lru_cache
 from typing import Any
 
 
-class Use:
-    """A use of the limit, from :meth:`BlasLimit.acquire` to :meth:`BlasLimit.release`.
+class Hold:
+    """Keeps the limit in place, from :meth:`BlasLimit.acquire` to :meth:`BlasLimit.release`.
 
-    If an exception such as Ctrl-C prevents the release, the use ends when this object is garbage-collected.
+    Ctrl-C can prevent the call of ``release``. In that case, the hold is released when it is garbage-collected.
     """
 
     def __init__(self, limit: BlasLimit, thread: int) -> None:
@@ -31,12 +31,12 @@ class Use:
 
 
 class BlasLimit:
-    """Counts the users of the limit: between :meth:`acquire` and :meth:`release`, every loaded BLAS uses one thread.
+    """Counts the holds: between :meth:`acquire` and :meth:`release`, every loaded BLAS uses one thread.
 
     Attributes:
         lock: lock for the other attributes. The lock is reentrant, because garbage collection can run while a thread
             holds the lock, and may end a generator that calls :meth:`release`.
-        users: number of users in each thread, by thread identifier.
+        users: number of holds of each thread, by thread identifier.
         before: number of threads of each BLAS before the limit was set, by the path of the library.
     """
 
@@ -45,10 +45,10 @@ class BlasLimit:
         self.users: dict[int, int] = {}
         self.before: dict[str, int] = {}
 
-    def acquire(self) -> Use:
-        """Add a user of the limit in this thread. The limit applies to all threads of the process."""
+    def acquire(self) -> Hold:
+        """Limit every BLAS of the process to one thread until the returned hold, and all others, are released."""
         thread = threading.get_ident()
-        use = Use(self, thread)
+        hold = Hold(self, thread)
         try:
             with self.lock:
                 is_first = not self.users
@@ -61,16 +61,16 @@ class BlasLimit:
                         self.before[library.filepath] = count
                     library.set_num_threads(1)
         except BaseException:  # for example Ctrl-C
-            self.release(use)
+            self.release(hold)
             raise
-        return use
+        return hold
 
-    def release(self, use: Use) -> None:
-        """End a use of the limit. If no user is left, restore the number of BLAS threads."""
+    def release(self, hold: Hold) -> None:
+        """Release a hold. After the last one, every BLAS gets back its original number of threads."""
         with self.lock:
-            if use.is_released:
+            if hold.is_released:
                 return
-            use.is_released, thread = True, use.thread
+            hold.is_released, thread = True, hold.thread
             self.users[thread] = self.users.get(thread, 1) - 1
             if not self.users[thread]:
                 del self.users[thread]

@@ -65,7 +65,7 @@ class Workers:
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
         self._stack = ExitStack()
-        self._entered: list[blas_limit.Use] = []
+        self._entered: list[blas_limit.Hold] = []
 
     @classmethod
     def of(cls, jobs: int | Workers | None, *, prefer_processes: bool = False) -> Workers:

@@ -11,7 +11,8 @@ from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact, build, read, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import remove_leftovers, stem_of
 from nlptx.io.checkpoint_file import path_beside, remove_checkpoints, set_aside

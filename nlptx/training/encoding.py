@@ -135,10 +135,8 @@ def encode(
         stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
         return stream
 
-    def known_ids(
-        stream: TokenStream, as_new: NDArray[np.bool_] | None = None, of: Vocabulary | None = None
-    ) -> RaggedArray:
-        return _known_ids(stream, of or vocabulary, settings.max_tokens, context.budget, as_new)
+    def known_ids(stream: TokenStream, vocabulary: Vocabulary, as_new: NDArray[np.bool_] | None = None) -> RaggedArray:
+        return _known_ids(stream, vocabulary, settings.max_tokens, context.budget, as_new)
 
     stream = read(texts)
     targets = encode_targets(given.names, names, given.separator)
@@ -152,24 +150,26 @@ def encode(
             " segmenter for the language"
         )
     vocabulary, vectors = extend_vocabulary(embeddings, counts, settings, given.lexicon)
-    labelled = EncodedPart(known_ids(stream, held_out), targets, given.weights)
-    valid, chosen, of_valid = labelled.take(held_out), held_out, stream
+    labelled = EncodedPart(known_ids(stream, vocabulary, held_out), targets, given.weights)
+    valid, is_valid, valid_stream = labelled.take(held_out), held_out, stream
     if given.valid is not None:
-        of_valid, chosen = read(valid_texts, len(texts)), np.ones(len(valid_texts), bool)
-        valid = EncodedPart(known_ids(of_valid, chosen), encode_targets(valid_names, names, given.separator))
+        valid_stream, is_valid = read(valid_texts, len(texts)), np.ones(len(valid_texts), bool)
+        valid_ids = known_ids(valid_stream, vocabulary, is_valid)
+        valid = EncodedPart(valid_ids, encode_targets(valid_names, names, given.separator))
     valid_before = None
     if from_model:
-        valid_before = replace(valid, ids=known_ids(of_valid, chosen, embeddings.vocabulary).take(chosen))
+        ids_before = known_ids(valid_stream, embeddings.vocabulary, is_valid)
+        valid_before = replace(valid, ids=ids_before.take(is_valid))
     stream.close()
-    of_valid.close()
+    valid_stream.close()
     lexicon = LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None
     if given.lexicon and lexicon is None:
         context.on_note(
             "warning: the lexicon has no effect, because each of its entries has the value 0, contains an unknown word,"
             f" or has more than {settings.ngrams} words (`ngrams`)"
         )
-    with closing(read(unlabelled, len(texts) + len(valid_texts))) as of_unlabelled:
-        unlabelled_ids = known_ids(of_unlabelled)
+    with closing(read(unlabelled, len(texts) + len(valid_texts))) as unlabelled_stream:
+        unlabelled_ids = known_ids(unlabelled_stream, vocabulary)
     return EncodedTexts(
         vocabulary=vocabulary,
         vectors=vectors,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.settings import TrainSettings

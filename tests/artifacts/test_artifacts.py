@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlptx.artifacts.container import FORMAT, Artifact, read, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import read, write
+from nlptx.artifacts.header import FORMAT
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.provenance import chain, command, trace
 from nlptx.cli.main import nlptx
 from nlptx.corpus.label_map import parse_label_map

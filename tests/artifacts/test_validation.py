@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.artifact import Artifact
 from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabulary, require_array
 from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import Tokenizer

@@ -10,7 +10,8 @@ from command import refused, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nlptx.artifacts.container import Artifact, read, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import read, write
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.count_shard import count_shard, read_word_list
 from nlptx.cooccurrence.merge_parts import merge_parts, merge_words

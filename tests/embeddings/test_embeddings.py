@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import nlptx
-from nlptx.artifacts.container import Artifact, read, write
+from nlptx.artifacts.artifact import Artifact
+from nlptx.artifacts.container import read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import read_word2vec

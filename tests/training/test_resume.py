@@ -17,6 +17,7 @@ from sample_data import TRAIN, make_rows, write_tsv
 
 import nlptx
 from nlptx.artifacts import container
+from nlptx.artifacts.artifact import Artifact
 from nlptx.cli.main import nlptx as command_line
 from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -320,7 +321,7 @@ def changed(folder, tmp_path, change):
     details = json.loads(json.dumps(original.details))
     change(arrays, details)
     path = str(tmp_path / "m.npz.checkpoint")
-    container.write(path, container.Artifact("checkpoint", original.settings, arrays, None, details, original.seed))
+    container.write(path, Artifact("checkpoint", original.settings, arrays, None, details, original.seed))
     return tmp_path
 
 

@@ -20,12 +20,13 @@ from nlptx.cli.options.shared import CommonOptions, common_options, seed_option
 from nlptx.cli.results.check_report import as_json, draw_check
 from nlptx.cli.results.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.results.check_tables import write_bad_rows, write_to_label
+from nlptx.cli.results.output_file import RaisedLater
 from nlptx.cli.steps.check_predictions import GivenModel, predictions_of_table
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
 from nlptx.corpus.source import format_by_name
 from nlptx.data_quality.kinds import KINDS
-from nlptx.errors import OutputError, QualityGateError
+from nlptx.errors import QualityGateError
 from nlptx.runtime.resources import cost
 from nlptx.settings import SIMILARITY
 
@@ -189,14 +190,12 @@ def check(
             predict_texts = None if given_model is None else partial(given_model.predict, workers=workers)
             suggested = suggest_texts(rows, unlabelled_rows, suggest, workers, predict_texts)
     candidates = rows if unlabelled_rows is None else rows.followed_by(unlabelled_rows)
-    notes, failure = [], None
-    try:
+    notes = []
+    with RaisedLater() as writing:
         if bad_rows is not None:
             notes.append(write_bad_rows(bad_rows, result))
         if to_label is not None and suggested is not None:
             notes.append(write_to_label(to_label, candidates, suggested, reading))
-    except OutputError as error:
-        failure = error  # raised after the report was printed
     if common.json:
         spent = cost(time.perf_counter() - started)
         print_json(
@@ -212,8 +211,7 @@ def check(
         draw_suggested(suggested, candidates, common.reporter)
     for text in notes:
         note(text)
-    if failure is not None:
-        raise failure
+    writing.raise_error()
     _check_faults(result, fail_on)
 
 

@@ -20,12 +20,13 @@ from nlptx.cli.options.reading import reading_options, with_separator
 from nlptx.cli.options.reading_checks import note_repeated_inputs, note_unused_options
 from nlptx.cli.options.shared import BUNDLED, CommonOptions, common_options, model_option
 from nlptx.cli.results.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
+from nlptx.cli.results.output_file import RaisedLater
 from nlptx.cli.steps.evaluate_table import evaluate_table, is_table
 from nlptx.cli.steps.quality_gate import check_accuracy
 from nlptx.cli.steps.seen_data import SEEN, seen_in
 from nlptx.cli.terminal.reporter import print_json
 from nlptx.corpus.read_options import ReadOptions
-from nlptx.errors import CorruptError, DataError, OutputError
+from nlptx.errors import CorruptError, DataError
 from nlptx.runtime.resources import cost
 
 # End of the note about texts without a known word: how these texts are treated.
@@ -187,8 +188,7 @@ def evaluate(
     groups = {column: accuracy_by_group(values[answered].tolist(), kept.correct) for column, values in columns.items()}
     seen = seen_in(classifier, labelled)
     subject = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
-    failure = None
-    try:
+    with RaisedLater() as writing:
         if plot is not None:
             plot_evaluation(curve, kept.confidence, kept.correct, plot)
         if report is not None:
@@ -208,8 +208,6 @@ def evaluate(
             )
             with Workers(common.jobs, processes=True) as workers:
                 write_evaluation_page(report, evaluation, workers)
-    except OutputError as error:
-        failure = error  # raised after the report was printed
     if common.json:
         about_data = {
             "unknown_texts": known_words.unknown,
@@ -234,12 +232,11 @@ def evaluate(
         draw_report(subject, measured, known_words.unknown, common.reporter)
         draw_groups(groups, common.reporter)
         draw_coverage(curve, common.reporter)
-    if report is not None and failure is None:
+    if report is not None and writing.error is None:
         common.reporter.note(f"report -> {report}")
     for note in known_words.notes(_UNKNOWN):
         common.reporter.note(note)
     if seen:
         common.reporter.note(SEEN[seen])
-    if failure is not None:
-        raise failure
+    writing.raise_error()
     check_accuracy(measured.accuracy, min_accuracy)

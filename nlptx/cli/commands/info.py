@@ -19,7 +19,7 @@ from nlptx.settings import AUTOMATIC
 from nlptx.training.history import best_measures, has_epochs, loss_curve, reason_for_best
 
 if TYPE_CHECKING:
-    from nlptx.artifacts.container import Artifact
+    from nlptx.artifacts.artifact import Artifact
 
 # Model card entries that are shown first.
 _FIRST = ("purpose", "accuracy", "labels")

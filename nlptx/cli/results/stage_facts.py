@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nlptx.artifacts.container import Artifact
+    from nlptx.artifacts.artifact import Artifact
     from nlptx.embeddings.embeddings import Embeddings
 
 # Keys of ``details`` that the summary of counts leaves out.
